@@ -13,6 +13,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
+from ..handed import hand_anything
 from ..imports import after
 from . import real
 from .commands import MOST, Commands, lines_of
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-    from .refusal import Refusals
+    from .refusal import Refusals, RefusedError
 
 # Commands that only tell something, with what they may be asked (None: anything).
 READS: dict[str, frozenset[str] | None] = {
@@ -168,7 +169,7 @@ class ProcessGuard:
         if words and only_reads(words):
             with real.inside():
                 return int(real.functions["system"](command))
-        self._refusals.note(f"the command `{line}`")
+        self._command(line)
         return 1 << 8
 
     def _executing(self, execute: Callable[..., None]) -> Callable[..., None]:
@@ -221,20 +222,21 @@ class ProcessGuard:
         elif executable is not None and words:
             words[0] = os.fsdecode(executable)
         if not words or not (only_reads(words) or TRACKER in spelled):
-            msg = f"the command `{spelled}`"
-            raise self._refusals.refuse(msg)
+            raise self._command(spelled)
+
+    def _command(self, line: str) -> RefusedError:
+        """Returns what is raised for a command, which might have made any folder."""
+        hand_anything()
+        return self._refusals.refuse(f"the command `{line}`")
 
     def _raw_system(self, command: Any) -> None:
-        msg = f"the command `{os.fsdecode(command)}`"
-        raise self._refusals.refuse(msg)
+        raise self._command(os.fsdecode(command))
 
     def _exec(self, path: Any, *_: Any) -> None:
-        msg = f"the command `{path}`"
-        raise self._refusals.refuse(msg)
+        raise self._command(str(path))
 
     def _spawn(self, _mode: int, path: Any, *_: Any) -> None:
-        msg = f"the command `{path}`"
-        raise self._refusals.refuse(msg)
+        raise self._command(str(path))
 
     def _fork(self) -> None:
         msg = "forking the process"

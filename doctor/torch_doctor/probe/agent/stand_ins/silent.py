@@ -9,6 +9,8 @@ import sys
 import types
 from typing import Any
 
+from ..handed import hand
+
 UNPACK = dis.opmap["UNPACK_SEQUENCE"]
 
 
@@ -141,13 +143,15 @@ def made(whole: str, name: str) -> Any:
     return Silent(whole)
 
 
-def _named_like_its_class(self: Silent, *_: Any, **__: Any) -> None:
+def _named_like_its_class(self: Silent, *arguments: Any, **keywords: Any) -> None:
     """What builds an object of a silent class: its arguments are not its name."""
     del self
+    hand((*arguments, *keywords.values()))
 
 
 def returned(name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """What a silent call returns."""
+    hand((*arguments, *keywords.values()))
     if len(arguments) == 1 and not keywords and decorates(arguments[0]):
         return decorated(name, arguments[0])
     return Silent(f"{name}()")

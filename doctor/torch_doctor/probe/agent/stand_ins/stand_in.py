@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from ..handed import hand_of, is_new
 from . import told
+from .source import expressions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,6 +73,10 @@ class StandIn:
             voids: the facts that this makes meaningless, where they are others than usual.
         """
         given = tuple(self.voids if voids is None else voids)
+        frame = self.sources.innermost()
+        if frame is not None and is_new(frame):
+            for statement in self.sources.statements(frame)[:1]:
+                hand_of(frame, expressions(statement))
         if told.ARGUMENTS in given and len(self.sources.chosen) > 1:
             given = (*given, told.CHOICES)
         self.teller.stand_in(what, why or self.replaces, how, given)

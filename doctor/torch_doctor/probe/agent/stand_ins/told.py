@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from ..handed import may_be_made
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import FrameType
@@ -76,10 +78,11 @@ class Teller:
         """Report that the script writes a `what` ("file", "folder") below a folder of the project that nobody created.
 
         `place` is the position of the path among the arguments of the user's call; -1 where a library is given it. A folder
-        with a file that was made up would be there with that file; one that a placeholder names is not the script's.
+        with a file that was made up would be there with that file; one that a placeholder names is not the script's, and
+        one that a placeholder was given might have been made by what it stands for.
         """
         whole = os.path.abspath(folder)
-        if PATH in whole.split(os.sep):
+        if PATH in whole.split(os.sep) or may_be_made(whole):
             return
         if any(each == whole or each.startswith(whole + os.sep) for each in self._holding):
             return

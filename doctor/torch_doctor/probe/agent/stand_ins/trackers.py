@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .. import imports
+from ..handed import hand
 from . import told
 from .fallbacks import has_fallback, importing_frame, is_only_asking
 from .silent import Silent, SilentModule
@@ -90,8 +91,9 @@ class Wandb(SilentModule):
         self.run: Any = None
         self._sweep: Mapping[str, Any] = {}
 
-    def init(self, *_: Any, config: Any = None, **__: Any) -> Any:
+    def init(self, *_: Any, config: Any = None, **keywords: Any) -> Any:
         """Begins the run."""
+        hand(keywords.values())
         if config is not None:
             self.config.update(config)
         self.run = Silent("wandb.run")
@@ -131,6 +133,7 @@ class Writer(Silent):
 
     def __init__(self, log_dir: Any = None, *_: Any, logdir: Any = None, **__: Any) -> None:
         super().__init__("SummaryWriter")
+        hand([log_dir, logdir])
         for tell in self.built:
             tell(self, log_dir or logdir)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from ...handed import hand
+
 if TYPE_CHECKING:
     from types import FrameType
 
@@ -31,8 +33,9 @@ def base_for(sources: Sources, frame: FrameType, name: str, torch: Any) -> tuple
     return plain, "a class without methods"
 
 
-def _ignore(*_: Any, **__: Any) -> None:
+def _ignore(*arguments: Any, **keywords: Any) -> None:
     """What is given to a constructor of which nothing is known."""
+    hand((*arguments[1:], *keywords.values()))
 
 
 def _taking_all(base: Any) -> Any:

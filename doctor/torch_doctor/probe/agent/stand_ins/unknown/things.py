@@ -7,6 +7,7 @@ import types
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from ...handed import hand, hand_anything
 from .. import told
 from ..silent import Silent, decorated, decorates
 from ..source import expressions, spelled
@@ -83,6 +84,13 @@ class Unknowns:
     def called(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """What the call of an imported name gives."""
         frame = self.sources.innermost()
+        hand((*arguments, *keywords.values()))
+        if (
+            frame is not None
+            and not arguments
+            and isinstance(next(iter(self.sources.statements(frame)), None), ast.Expr)
+        ):
+            hand_anything()  # it is called for what it does
         if len(arguments) == 1 and not keywords and decorates(arguments[0]):
             return decorated(name, arguments[0])
         if self.torch is None or frame is None:

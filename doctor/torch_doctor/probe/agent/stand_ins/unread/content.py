@@ -7,6 +7,7 @@ import functools
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ...handed import hand
 from ..batches.parts import MAPPING, SEQUENCE, Part
 from ..silent import unpacked
 from ..told import PATH
@@ -111,8 +112,9 @@ class Unread:
         whole, move = self._moved
         return Unread(part, (whole._part(key, form), move))
 
-    def __call__(self, *_: Any, **__: Any) -> Any:
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """What it gives, if it is a function."""
+        hand((*arguments, *keywords.values()))
         return self._part(CALLED, MAPPING)
 
     def __getitem__(self, key: Any) -> Any:

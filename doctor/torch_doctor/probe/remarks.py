@@ -84,7 +84,7 @@ def differences(name: str, run: Run) -> Iterator[str]:
     for stand_in in run.stand_ins:
         alike[stand_in.how, stand_in.why].append(stand_in)
     for (how, why), group in alike.items():
-        asked = ", ".join(f"`{stand_in.what}`" for stand_in in group)
+        asked = ", ".join(dict.fromkeys(f"`{stand_in.what}`" for stand_in in group))
         yield f"{group[0].site or name}: {how} instead of {asked}{f' ({why})' if why else ''}"
     for told in run.refused:
         yield f"{told.site or name}: blocked: {told.text}"

@@ -61,6 +61,7 @@ def set_item(run: Run, holder: Value, key: Value, new: Value, node: p.Node, targ
     setter = HOLDERS.get(holder.__class__)
     if setter is not None:
         setter(run, holder, run.resolve(key), new, target, node)
+    kept.given(run, holder, (new,))
 
 
 def _of_mapping(run: Run, holder: Mapping, key: Value, new: Value, target: p.Index, node: p.Node) -> None:

@@ -1,23 +1,36 @@
-"""What an object of the project keeps in its base, a container of Python like `dict` or `list`, and in its `__dict__`."""
+"""What an object keeps of what it is given: in its base, such as `dict` or one out of sight, in its `__dict__`, or unseen."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.values import ClassValue, Const, Fact, Instance, Module, Plain, held
+from torch_doctor.static.tables import libraries
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.values import ClassValue, Const, Fact, Instance, Module, Plain, Unknown, held
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Args, Symbol
+    from torch_doctor.static.values import Args, Symbol, Value
 
 _CONTAINERS = ("builtins.", "collections.")
 
 
 def put_in(run: Run, thing: Instance, values: Args) -> None:
-    """The base of an object gets these: they, or what they hold, may be items from here on."""
+    """The base of an object gets these: a container has them as items from here on, one out of sight may keep them."""
     new = held(values) - thing.fact(Fact.KEPT)
-    if new and any(name.startswith(_CONTAINERS) for name in thing.cls.libraries()):
+    if new and (thing.cls.opaque_base() or any(map(_may_keep, thing.cls.libraries()))):
         run.heap.set(thing.facts, Fact.KEPT, thing.fact(Fact.KEPT) | new)
+
+
+def _may_keep(name: str) -> bool:
+    return name.startswith(_CONTAINERS) or not libraries.heard_of(canonical(name))
+
+
+def given(run: Run, owner: Value, values: Args) -> None:
+    """Something of which nothing is known gets these, and may keep them."""
+    new = held(values)
+    if new and isinstance(owner, Unknown) and not new <= owner.holds:
+        run.heap.change(owner, Unknown(owner.flow, owner.holds | new, owner.symbol, owner.origin))
 
 
 def attributes_of(thing: Instance | Module) -> Symbol:

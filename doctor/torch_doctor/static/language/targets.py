@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import file_globals
 from torch_doctor.static import program as p
-from torch_doctor.static.language import invocation, item_targets, settings, unpacking
+from torch_doctor.static.language import invocation, item_targets, kept, settings, unpacking
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.training import channel_order, cuts, filling, pixels, places, plain_tensors, splitting, sums
 from torch_doctor.static.training.data import loader_roles
@@ -183,6 +183,7 @@ def _set_on_value(run: Run, value: Value, name: str, new: Value, _: p.Node, targ
         _now_where(run, value.holds if isinstance(value, Unknown) else frozenset(), new)
         exchanging.perhaps_any(run)
     places.disturbed(run, value)
+    kept.given(run, value, (new,))
 
 
 def _set_on_settings(run: Run, value: Plain, name: str, new: Value, node: p.Node, target: p.Attribute) -> None:

@@ -56,6 +56,7 @@ class Teller:
     def __init__(self, tell: Callable[..., None]) -> None:
         self._tell = tell
         self._told: set[tuple[str, str]] = set()
+        self._sent: dict[str, set[str]] = {}
         self._holding: set[str] = set()  # the folders of files that were made up
         self.voided: set[str] = set()
 
@@ -71,7 +72,8 @@ class Teller:
         self.voided.update(voids)
         if FILES in voids:
             self._holding.add(os.path.dirname(os.path.abspath(what)))
-        if self._first("stand_in", what):
+        if not self._sent.setdefault(what, set()).issuperset(voids) or self._first("stand_in", what):
+            self._sent[what].update(voids)
             self._tell("stand_in", what=what, for_=for_, how=how, voids=list(voids))
 
     def folder(self, folder: str, what: str, place: int) -> None:

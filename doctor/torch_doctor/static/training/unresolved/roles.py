@@ -28,6 +28,7 @@ from torch_doctor.static.values import (
     Value,
     asked,
     fresh_symbol,
+    held,
 )
 from torch_doctor.trace import Source
 
@@ -216,6 +217,8 @@ def of_attribute(run: Run, thing: Instance, name: str, value: Value) -> Value:
         found = by_use(run, name, unknown, uses) if strict else role(run, name, unknown, uses)
         if found is not None:
             found = play(run, unknown, found)
+    if isinstance(value, Method) and found is not None:  # a base out of sight has it, and its methods reach it
+        run.heap.set(thing.facts, Fact.KEPT, thing.fact(Fact.KEPT) | held((found,)))
     return found or value
 
 

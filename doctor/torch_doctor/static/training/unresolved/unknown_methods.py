@@ -64,6 +64,7 @@ def method_of_unknown(run: Run, of: UnknownAttribute, call: Call) -> Value:
         result = _of_tensor(run, of, call)
     if result is None:
         result = _opaque(run, of, call)
+        kept.given(run, of.of, call.values)
         mapped_rows.noted(run, of.of, of.name, call, result)
         hub_rows.noted(run, of.of, of.name, call, result)
     return result

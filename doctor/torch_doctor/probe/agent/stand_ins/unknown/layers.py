@@ -41,6 +41,7 @@ def layer_class(torch: Any) -> Any:
 
         def forward(self, *arguments: Any, **keywords: Any) -> Any:
             """What a rehearsal finds that it is to return; what is no tensor comes back as it went in."""
+            self._user.receiving.got(self._name, (*arguments, *keywords.values()))
             if not any(True for _ in tensors_in((arguments, keywords), torch)):
                 return arguments[0] if arguments else Augmented(keywords)
             parts = [each for each in self.held.parameters() if each.requires_grad]

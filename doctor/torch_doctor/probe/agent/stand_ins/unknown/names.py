@@ -44,6 +44,13 @@ class Unknown(Silent):
         """As `Unknowns.called`."""
         return self._unknowns.called(self._name, arguments, keywords)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        self._unknowns.receiving.keep(self._name, value)
+
+    def __setitem__(self, _: Any, value: Any) -> None:
+        self._unknowns.receiving.keep(self._name, value)
+
     def _used(self) -> None:
         """Its value decides something."""
         self._unknowns.tell(self._name, MADE_UP)

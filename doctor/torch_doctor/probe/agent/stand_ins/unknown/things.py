@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
+import sys
 import types
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from ...handed import hand, hand_anything
 from .. import told
-from ..silent import Silent, decorated, decorates
+from ..silent import Silent, decorates
 from ..source import expressions, spelled
 from . import data, roles
+from .actors import ACTING, Receiving
 from .computing import Computing
 from .layers import layer_class
 from .names import MADE_UP, Unknown
@@ -39,6 +41,8 @@ class Unknowns:
         self._build: Callable[..., None] = _unbuilt
         self._numbers: dict[str, int] = {}
         self._whys: dict[str, str] = {}
+        self.receiving = Receiving(self)
+        self._known_uses: dict[tuple[str, int, str, int], roles.Uses] = {}
         _made.append(self)
 
     def __reduce__(self) -> Any:
@@ -92,34 +96,40 @@ class Unknowns:
         ):
             hand_anything()  # it is called for what it does
         if len(arguments) == 1 and not keywords and decorates(arguments[0]):
-            return decorated(name, arguments[0])
+            return self.receiving.decorated(name, arguments[0])
         if self.torch is None or frame is None:
             return Unknown(name, self)
         last = name.rpartition(".")[2]
         given = (*arguments, *keywords.values())
         if last == "backward" and arguments and isinstance(arguments[0], self.torch.Tensor):
             return arguments[0].backward()
+        self.receiving.call(name, given, self._uses(frame, name))
         parts = self._parts(frame, name, arguments)
-        if parts is None and roles.uses_of_call(self.sources, frame, last).several:
+        if parts is None and self._uses(frame, name).several:
             self.tell(name, MADE_UP)
             return Unknown(name, self)  # no tensor has such items
         if parts is None and any(True for _ in tensors_in(given, self.torch)):
             return self.computed(f"{name} {frame.f_lineno}", name, (arguments, keywords), None, ())
         return parts if parts is not None else self._built(frame, name, arguments, keywords)
 
+    def _uses(self, frame: types.FrameType, name: str) -> roles.Uses:
+        """What becomes of a call's value, as the modules tell that are loaded by now."""
+        last = name.rpartition(".")[2]
+        key = (frame.f_code.co_filename, frame.f_lineno, last, len(sys.modules))
+        if key not in self._known_uses:
+            self._known_uses[key] = roles.uses_of_call(self.sources, frame, last)
+        return self._known_uses[key]
+
     def _built(self, frame: types.FrameType, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """What a call makes that gets no tensors."""
         last, given = name.rpartition(".")[2], (*arguments, *keywords.values())
-        uses = roles.uses_of_call(self.sources, frame, last)
+        uses = self._uses(frame, name)
         made = self._optimizing(name, arguments, keywords, uses)
         if made is None:
             made = self._of_role(uses.role, name, last, given, keywords)
         if made is not None:
             return made
-        if any(isinstance(each, self.torch.nn.Module) for each in given):
-            self.tell(name, "a call that returns its argument unchanged", (*VOIDS, told.ACTIONS))
-        else:
-            self.tell(name, MADE_UP)
+        self.tell(name, MADE_UP)
         return Unknown(name, self)
 
     def _parts(self, frame: types.FrameType, name: str, given: tuple[Any, ...]) -> tuple[Any, ...] | None:
@@ -219,6 +229,9 @@ class Unknowns:
         parameters = _parameters(arguments[0] if arguments else keywords.get("params"), self.torch)
         if not parameters:
             return None
+        if not uses.methods and uses.role == roles.PLAIN:
+            self.tell(name, ACTING, (*VOIDS, told.ACTIONS))
+            return Unknown(name, self)
         self.tell(name, "torch.optim.SGD")
         rate = next((keywords[each] for each in LEARNING if isinstance(keywords.get(each), float)), 0.01)
         return optim.SGD(parameters, lr=rate)

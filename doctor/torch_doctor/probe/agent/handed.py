@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LONGEST = 512  # characters of a path that is kept
 MOST = 10_000  # paths that are kept
 MANY, DEEP = 200, 3  # entries of one thing that are looked at, and how deep they lie
-COMPUTING = frozenset({"builtins", "torch", "numpy", "torch_doctor"})
+COMPUTING = frozenset({"builtins", "torch", "numpy", __name__.partition(".")[0]})
 """Packages whose objects hold no settings."""
 
 TIMES = 20  # times that the names of one line are looked at

@@ -8,9 +8,11 @@ from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.decisions import Decisions
 from torch_doctor.static.flow import EMPTY, blend
+from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.language import outcomes
 from torch_doctor.static.measuring import making
 from torch_doctor.static.options import Options
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables.kinds import Effect
 from torch_doctor.static.training import cross_device, cuts, drawing, kinds, places, plain_tensors, sums
 from torch_doctor.static.training.data import arrays
@@ -19,7 +21,9 @@ from torch_doctor.static.values import (
     VERSION,
     Const,
     Default,
+    Either,
     Lib,
+    Object,
     Plain,
     Symbol,
     Tensor,
@@ -32,7 +36,16 @@ from torch_doctor.static.values import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
     from torch_doctor.static.run import Run
+
+
+class Tested(Knowledge):
+    """The values that were tested, such as tensors of one number, with the symbols of their truth."""
+
+    symbols: MutableMapping[object, Symbol] = per_run(dict)
+
 
 Decision = tuple[bool | None, dict[Symbol, bool], dict[Symbol, bool], Symbol | None]
 _NEGATIVE = {"!=": "==", "is not": "is", "not in": "in"}
@@ -64,7 +77,7 @@ def decision(run: Run, value: Value, *, negated: bool = False) -> Decision:
     if truth is not None:
         return truth is not negated, {}, {}, None
     value = outcomes.decided_truth(value) or value
-    symbol = symbol_of(value) if isinstance(value, (Plain, Unknown, Lib, Default)) else fresh_symbol()
+    symbol = _symbol_for(run, value)
     while symbol[0] == "not":
         symbol, negated = symbol[1], not negated
     assumed = run.decided(symbol)
@@ -74,6 +87,16 @@ def decision(run: Run, value: Value, *, negated: bool = False) -> Decision:
     if negated:
         return None, {symbol: False}, {symbol: True}, _negated(symbol)
     return None, {symbol: True}, {symbol: False}, symbol
+
+
+def _symbol_for(run: Run, value: Value) -> Symbol:
+    """The symbol of a value in tests: one that has none of its own gets one, the same wherever this very value is tested."""
+    if isinstance(value, (Plain, Unknown, Lib, Default, Const, Object)):
+        return symbol_of(value)
+    key: object = value
+    if isinstance(value, Either):  # it is made anew where it is read
+        key = tuple((tuple(facts), _symbol_for(run, option)) for facts, option in value.options)
+    return run.of(Tested).symbols.setdefault(key, fresh_symbol())
 
 
 def _connective(run: Run, node: p.Logic) -> Decision:
@@ -166,15 +189,15 @@ def _compared(run: Run, node: p.Compare) -> tuple[Value, bool]:
         origin = places.result(run, (left, right)) if made is None else made
         meta = making(node.op, (left, right), site=run.site(node))
         return Tensor(flow, kept.kind, origin, scalar=_single(left, right), meta=meta), negated
-    symbol = compound(op, symbol_of(left), _names(right) if op == "in" else symbol_of(right))
+    symbol = compound(op, _symbol_for(run, left), _names(run, right) if op == "in" else _symbol_for(run, right))
     return Plain(symbol, arrays.operated(op, (left, right), run.site(node))), negated
 
 
-def _names(holder: Value) -> Symbol:
+def _names(run: Run, holder: Value) -> Symbol:
     """What identifies what a name is looked for in; which names a library has depends on its version."""
     if isinstance(holder, Lib) and holder.name.endswith((".__dict__", ".__all__")):
         return (VERSION, holder.name)
-    return symbol_of(holder)
+    return _symbol_for(run, holder)
 
 
 def _single(left: Value, right: Value) -> bool | None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .things import Unknowns
 
 MANY, DEEP = 200, 3  # parts of one thing that are looked at, and how deep they lie
-OTHERS = frozenset({"builtins", "torch", "numpy", "torch_doctor"})
+OTHERS = frozenset({"builtins", "torch", "numpy", __name__.partition(".")[0]})
 """Packages whose other objects hold none that matter."""
 ACTING = "a call that does nothing to what it receives"
 OF_TRAINING = frozenset({"step", "zero_grad"})
@@ -49,7 +49,7 @@ class Receiving:
     def got(self, name: str, given: tuple[Any, ...], actors: tuple[Any, ...] | None = None) -> None:
         """What has this name got these values, of which only `actors` matter, by default all."""
         nn = self._unknowns.torch.nn
-        containers = (each for each in given if not isinstance(each, nn.Parameter))  # it may as well be an input
+        containers = (each for each in given if type(each) is not nn.Parameter)  # it may as well be an input
         if reaches_actor(containers, (nn.Module, *self._of_optimizers()) if actors is None else actors):
             self._tell(name)
 
@@ -84,9 +84,14 @@ class Receiving:
 
 
 def reaches_actor(values: Iterable[Any], actors: tuple[Any, ...], depth: int = DEEP) -> bool:
-    """Whether one of these values is one of `actors`, or holds one: in a container, an attribute, or around a function."""
+    """Whether one of these values is one of `actors`, or holds one: in a container, an attribute, or around a function.
+
+    What stands in for a callable is a module, too: it only counts where it is given itself. Only types are asked: what
+    `isinstance` asks of a parameter, a value that is still to be found cannot answer.
+    """
     return any(
-        isinstance(each, actors) or (depth and reaches_actor(_inside(each), actors, depth - 1))
+        (issubclass(type(each), actors) and (depth == DEEP or not hasattr(type(each), "takes_anything")))
+        or (depth and reaches_actor(_inside(each), actors, depth - 1))
         for each in islice(values, MANY)
     )
 

@@ -21,6 +21,7 @@ from torch_doctor.static.language import (
 from torch_doctor.static.options import Options
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.data import REORDERING_METHODS
+from torch_doctor.static.tables.functions import NUMPY_NAMES
 from torch_doctor.static.tables.memory import CHANGING
 from torch_doctor.static.tables.training import AUTOCASTS
 from torch_doctor.static.training import (
@@ -193,6 +194,8 @@ def _library(run: Run, func: Lib, call: Call) -> Value:
     name = canonical(func.name)
     if name in AUTOCASTS:
         return autocasting.context(func.name, call, run.site(call.node))
+    if name.startswith("torch."):
+        call = call.in_words(NUMPY_NAMES)
     result = library.called(run, name, call) or opaque_calls.opaque(run, Lib(name), call)
     return splitting.read(run, name, call, result)
 

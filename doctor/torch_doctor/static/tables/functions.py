@@ -252,6 +252,9 @@ DIFFERENCES = frozenset(("-", "sub", "subtract"))
 PRODUCTS = frozenset(words("mul multiply div divide true_divide"))
 """Functions and methods that multiply or divide, without what stands in front and the underscore at the end."""
 
+NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
+"""Arguments that torch also takes by the names that they have in NumPy."""
+
 METHODS: dict[str, Function] = {
     **{name: function for name, function in BOTH.items() if name not in _NOT_METHODS},
     **{f"{name}_": replace(BOTH[name], in_place=True) for name in IN_PLACE},

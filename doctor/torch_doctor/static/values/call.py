@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.values.plain import Const, Default
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from torch_doctor.static import program as p
     from torch_doctor.static.values.value import Args, Keywords, Value
     from torch_doctor.trace import Tri
@@ -61,6 +63,13 @@ class Call:
     def with_first(self, value: Value) -> Call:
         """The same call with one more argument before the others, as a method's function gets its receiver."""
         return Call((value, *self.args), self.keywords, self.node, self.name)
+
+    def in_words(self, words: Mapping[str, str]) -> Call:
+        """The same call with the names of some arguments in other words."""
+        if self.keywords.keys().isdisjoint(words):
+            return self
+        keywords = {words.get(name, name): value for name, value in self.keywords.items()}
+        return Call(self.args, keywords, self.node, self.name)
 
     def renamed(self, name: str) -> Call:
         """The same call under another spelling."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 def tensor_method(run: Run, of: Value, name: str, call: Call) -> Value:
     """A method of a tensor, or of something that carries one."""
+    call = call.in_words(functions.NUMPY_NAMES)
     if name in ("requires_grad_", "retain_grad"):
         on = call.argument(0, "requires_grad")
         if name == "requires_grad_" and isinstance(of, ParameterValue):

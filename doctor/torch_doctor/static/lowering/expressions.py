@@ -25,20 +25,27 @@ def _name(low: Lowering, node: ast.Name) -> p.Expr:
 
 
 def _attribute(low: Lowering, node: ast.Attribute) -> p.Expr:
-    if isinstance(node.value, ast.Name):
-        low.functions[-1][0].setdefault(node.value.id, set()).add(node.attr)
-    elif isinstance(node.value, ast.Attribute) and isinstance(node.value.value, ast.Name):
-        dotted = f"{node.value.value.id}.{node.value.attr}"
-        low.functions[-1][0].setdefault(dotted, set()).add(node.attr)
+    if name := _dotted(node.value):
+        uses = low.functions[-1][0].setdefault(name, set())
+        uses.add(node.attr)
+        if isinstance(node.ctx, ast.Store):
+            uses.add(f"{node.attr}=")
     return p.Attribute(low.at(node), low.expr(node.value), node.attr)
+
+
+def _dotted(node: ast.expr) -> str:
+    """A name, or an attribute of a name, in words; "" for anything else."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return f"{node.value.id}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _call(low: Lowering, node: ast.Call) -> p.Expr:
     if isinstance(node.func, ast.Name):
         low.functions[-1][1].add(node.func.id)
     func = low.expr(node.func)
-    if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) and node.args:
-        low.functions[-1][0][node.func.value.id].add(f"{node.func.attr}(...)")
+    if isinstance(node.func, ast.Attribute) and (name := _dotted(node.func.value)):
+        low.functions[-1][0][name].add(f"{node.func.attr}(...)" if node.args else f"{node.func.attr}()")
     args = tuple(low.expr(arg) for arg in node.args)
     return p.Call(low.at(node), func, args, tuple((k.arg, low.expr(k.value)) for k in node.keywords))
 

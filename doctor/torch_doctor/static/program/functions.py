@@ -27,7 +27,8 @@ class Parameter:
 class Function(Expr):
     """A `def` or a lambda. `uses` says which attributes are taken of which names in its body; `calls` which names are called.
 
-    An attribute that is called with positional arguments is in `uses` as `name(...)` too.
+    An attribute that is called with positional arguments is in `uses` as `name(...)` too, one that is called without any as
+    `name()`, and one that is set as `name=`.
 
     `inner` marks a function defined inside another one. `shown` is what `using` found in it, once somebody asked. `most` is how
     many arguments it takes by position, `named` which names it takes them by: None where it takes any.

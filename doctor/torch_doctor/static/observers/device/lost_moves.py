@@ -30,6 +30,8 @@ _OF_OTHERS = frozenset(
 )
 """Methods of tensors that other things that move in place have too."""
 _OF_TENSORS = frozenset((*functions.METHODS, *functions.ATTRIBUTES))
+_SET = frozenset(words("data= grad= requires_grad="))
+"""Attributes of tensors that may be set."""
 
 
 class LostMoves(Observer):
@@ -70,6 +72,12 @@ class LostMoves(Observer):
 
 
 def _used_as_tensor(run: Run, name: str) -> bool:
-    """Whether the function takes attributes of it that tensors have, and nothing else has that moves in place."""
-    uses = {use.removesuffix("(...)") for use in usage.of_name(run, name)}
-    return bool(uses & _OF_TENSORS - _OF_OTHERS) and uses <= _OF_TENSORS
+    """Whether the function takes attributes of it that tensors have, and nothing else has that moves in place.
+
+    What is set under the name of a method of tensors, or read there and never called, is a field of something else.
+    """
+    uses = usage.of_name(run, name) - _SET
+    called = {use.partition("(")[0] for use in uses if use.endswith(")")}
+    read = {use for use in uses if not use.endswith(")")}
+    may_be = called <= _OF_TENSORS and read <= called | functions.ATTRIBUTES.keys()
+    return may_be and bool((called | read) & _OF_TENSORS - _OF_OTHERS)

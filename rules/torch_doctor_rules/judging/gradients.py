@@ -91,7 +91,8 @@ class Gradients:
         path = (earlier, step, again)
         shared = self.shared(*path)
         cleared = self._may_be_cleared(shared, *path)
-        left = frozenset(module for module in shared - cleared if not self._goes_with(module, cleared))
+        unknown = bool(cleared) and self._means_whatever_trains(step)  # it may have what is cleared alone
+        left = frozenset(each for each in shared - cleared if not (unknown or self._goes_with(each, cleared)))
         built = self._optimizers.get(step.optimizer)
         if built is not None and left <= built.lent and self._may_be_cleared(built.modules - built.lent, *path):
             return frozenset()  # it clears what it has: only what it lacks, and was meant to have, is left
@@ -196,9 +197,8 @@ class Gradients:
 
     def surely_clears(self, event: Event, modules: frozenset[int]) -> bool:
         """Whether the gradients of all these modules are gone behind the event."""
-        if not isinstance(event, (ZeroGrad, Stepped)) or not (isinstance(event, ZeroGrad) or event.clears):
-            return False
-        return modules <= self.shared(event)
+        clears = isinstance(event, ZeroGrad) or (isinstance(event, Stepped) and event.clears)
+        return clears and isinstance(event, (ZeroGrad, Stepped)) and modules <= self.shared(event)
 
     def until_cleared(self, backward: Backward, modules: frozenset[int], *path: Event) -> tuple[list[Event], bool]:
         """What may happen, with all of the `path`, to these gradients of a pass until they are cleared, and whether they are."""

@@ -21,7 +21,7 @@ from torch_doctor.static.language import (
 from torch_doctor.static.options import Options
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.data import REORDERING_METHODS
-from torch_doctor.static.tables.functions import NUMPY_NAMES
+from torch_doctor.static.tables.functions import INPUT_LATER, NUMPY_NAMES
 from torch_doctor.static.tables.memory import CHANGING
 from torch_doctor.static.tables.training import AUTOCASTS
 from torch_doctor.static.training import (
@@ -195,7 +195,7 @@ def _library(run: Run, func: Lib, call: Call) -> Value:
     if name in AUTOCASTS:
         return autocasting.context(func.name, call, run.site(call.node))
     if name.startswith("torch."):
-        call = call.in_words(NUMPY_NAMES)
+        call = call.in_words(NUMPY_NAMES).led_by(*() if name in INPUT_LATER else ("input", "tensors"))
     result = library.called(run, name, call) or opaque_calls.opaque(run, Lib(name), call)
     return splitting.read(run, name, call, result)
 

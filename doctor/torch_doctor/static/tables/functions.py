@@ -254,6 +254,8 @@ PRODUCTS = frozenset(words("mul multiply div divide true_divide"))
 
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
 """Arguments that torch also takes by the names that they have in NumPy."""
+INPUT_LATER = frozenset(("torch.where", "torch.searchsorted"))
+"""Functions whose `input` is not their first argument."""
 
 METHODS: dict[str, Function] = {
     **{name: function for name, function in BOTH.items() if name not in _NOT_METHODS},

@@ -64,6 +64,14 @@ class Call:
         """The same call with one more argument before the others, as a method's function gets its receiver."""
         return Call((value, *self.args), self.keywords, self.node, self.name)
 
+    def led_by(self, *names: str) -> Call:
+        """The same call with the argument of one of these names by position, where none is given so."""
+        name = next((name for name in names if name in self.keywords), None)
+        if self.args or name is None:
+            return self
+        others = {each: value for each, value in self.keywords.items() if each != name}
+        return Call((self.keywords[name],), others, self.node, self.name)
+
     def in_words(self, words: Mapping[str, str]) -> Call:
         """The same call with the names of some arguments in other words."""
         if self.keywords.keys().isdisjoint(words):

@@ -10,7 +10,6 @@ from torch_doctor.trace import (
     Escaped,
     Event,
     Forward,
-    GaveUp,
     Loaded,
     LoopIterated,
     LoopKind,
@@ -26,6 +25,7 @@ from torch_doctor_rules.judging.family import Family
 from torch_doctor_rules.judging.forward_places import batch_of, block_of, call_of, entered, left_early, line_of, pass_of
 from torch_doctor_rules.judging.gradients import fills
 from torch_doctor_rules.judging.testing import in_a_test
+from torch_doctor_rules.judging.unseen import unresolved_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -70,12 +70,17 @@ class Passes:
                 and (self._sees_data(forward) or (samples and self._samples(forward)))
                 and not self._trains_elsewhere(forward)
                 and not self._feeds_unseen_loss(forward)
-                and not self._is_unresolved(forward)
+                and not unresolved_after(self.trace, forward)
                 and not self._cut_off(forward)
-                and not (forward.named and self.beside(forward))  # it may be a method that counts the batch
+                and not (forward.named and self._may_be_more(forward))
                 and not in_a_test(forward)
             ):
                 yield forward
+
+    def _may_be_more(self, forward: Forward) -> bool:
+        """Whether a method of the model may count the batch, or train on it."""
+        evaluates = forward.training is False or forward.grad is False or bool(self.training_of(forward))
+        return not evaluates or bool(self.beside(forward))
 
     def goes_backward(self, forward: Forward) -> bool:
         """Whether the forward's result goes into a loss that goes backward, or escapes to code that may do so."""
@@ -270,15 +275,6 @@ class Passes:
         return forward.training is not False and any(
             event.index > forward.index and (not event.whole or self.family.related(event.modules, (forward.module,)))
             for event in backwards
-        )
-
-    def _is_unresolved(self, forward: Forward) -> bool:
-        """Whether code is unresolved that may use the result."""
-        batch = batch_of(forward)
-        return any(
-            event.index > forward.index
-            and (self.trace.same_iteration(forward, event) if batch is None else batch in event.scope.chain())
-            for event in self.trace.of(GaveUp)
         )
 
     def _cut_off(self, forward: Forward) -> bool:

@@ -122,7 +122,7 @@ def _place(run: Run, node: p.Node) -> tuple[Object | None, Any]:
 def is_instance(run: Run, value: Value, cls: Value) -> Value:
     """The outcome of `isinstance(value, cls)`."""
     options = cls.content.items if isinstance(cls, Sequence) else (cls,)
-    names = [canonical(option.name) if isinstance(option, Lib) else "" for option in options]
+    names = [*dict.fromkeys(_class_name(option) if isinstance(option, Lib) else "" for option in options)]
     if isinstance(value, Either):
         outcomes = [is_instance(run, option, cls) for _, option in value.options]
         decided = {outcome.value if isinstance(outcome, Const) else None for outcome in outcomes}
@@ -154,6 +154,12 @@ def is_instance(run: Run, value: Value, cls: Value) -> Value:
     if isinstance(value, ParameterValue) and value.declared and {"torch.Tensor", "torch.nn.Parameter"} & set(names):
         return Const(value=True)
     return Plain(("isinstance", _symbol_of(value), *names))
+
+
+def _class_name(cls: Lib) -> str:
+    """The name of a library's class; each tensor is an instance of `Variable`."""
+    name = canonical(cls.name)
+    return "torch.Tensor" if name == "torch.autograd.Variable" else name
 
 
 def _python_class(value: Value) -> type | None:

@@ -62,7 +62,7 @@ class LoadRefusesObjects(Rule):
     ## When it is not reported
     - For files that the script does not save itself.
     - For values that are not known to be objects.
-    - With `weights_only=False`.
+    - With `weights_only=False`, or without the argument in a branch on the torch version.
     - If the project pins torch below 2.6, in `pyproject.toml`, a requirements, environment or lock file, or as `torch-version`
       in the configuration.
     - If the project calls `add_safe_globals` or sets `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD`.
@@ -133,7 +133,8 @@ class LoadRefusesObjects(Rule):
 
 def _limited(trace: Trace, loaded: Loaded) -> bool:
     """Return whether a load uses `weights_only=True` explicitly, or by default in a torch that the project allows."""
-    return loaded.weights_only is True or (loaded.by_default and trace.torch().newest >= LIMITED_BY_DEFAULT)
+    by_default = loaded.by_default and trace.torch().newest >= LIMITED_BY_DEFAULT
+    return loaded.weights_only is True or (by_default and not trace.by_version(loaded))
 
 
 def _same_file(saved: Saved, loaded: Loaded) -> bool:

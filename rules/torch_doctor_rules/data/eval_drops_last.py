@@ -146,7 +146,7 @@ def _compares_views(loaders: Loaders, loader: LoaderBuilt) -> bool:
 
 def _fits(loader: LoaderBuilt) -> bool:
     """Return whether the samples are known to fill all batches."""
-    several = loader.batch is not None and loader.batch > 1 and not loader.chosen
+    several = loader.batch is not None and loader.batch > 1
     return several and bool(loader.rows) and loader.rows % loader.batch == 0  # type: ignore[operator]
 
 

@@ -111,9 +111,11 @@ def _is_shared(run: Run, module: Module, name: str, child: Module) -> bool:
 
 
 def _is_layer(run: Run, module: Module) -> bool:
-    """Whether something computes anything: a loss is none, nor a list that stays empty."""
+    """Whether something computes anything: a loss is none, nor a list that stays empty, nor, perhaps, a model's attribute."""
     content = module_parts.listed(module)
-    return module.layer not in losses.LOSSES and (content is None or bool(content.all()))
+    return (
+        not module.fact(Fact.BY_NAME) and module.layer not in losses.LOSSES and (content is None or bool(content.all()))
+    )
 
 
 def _is_bare(run: Run, layer: Module) -> bool:

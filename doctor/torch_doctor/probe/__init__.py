@@ -16,7 +16,7 @@ from torch_doctor.probe.interpreter import interpreter
 from torch_doctor.probe.launch import Limits, launched
 from torch_doctor.probe.lessons.course import Course
 from torch_doctor.probe.older_versions import unsupported
-from torch_doctor.probe.plan import AGAIN, LessonKeeper, Request, again, foreseen, plan
+from torch_doctor.probe.plan import AGAIN, LessonKeeper, Request, again, foreseen, loops, plan
 from torch_doctor.probe.protocol import Reader
 from torch_doctor.probe.ranks import failed
 from torch_doctor.probe.remarks import exits, explained, unsaid, unsaid_rules
@@ -110,7 +110,8 @@ def probe(
     name = names.shown(request.script)
     attention = replace(waits or Attention(), script=name)
     limits = Limits(seconds=request.seconds, memory=request.memory)
-    expected, course = foreseen(traces), Course(request, name, functools.partial(_text, names))
+    trains = bool(loops(traces))
+    expected, course = foreseen(traces), Course(request, name, functools.partial(_text, names), trains=trains)
     read = functools.partial(_reader, name, names)
 
     def attempt(scheme: dict[str, Any], seconds: float) -> Heard:

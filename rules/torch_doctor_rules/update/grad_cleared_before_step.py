@@ -62,6 +62,7 @@ class GradClearedBeforeStep(Rule):
     level = Level.ERROR
     witness = "SP"
     inside = True
+    voided_by = frozenset({"optimizer"})  # it may clear gradients itself
     yields_to = frozenset({"TDR128"})
     explained_by = frozenset({"TDR213"})  # its gradients are zero from the start, and clipping leaves them so
     fix = Fix.UNSAFE

@@ -70,6 +70,7 @@ class MissingZeroGrad(Rule):
     level = Level.ERROR
     witness = "SP"
     inside = True
+    voided_by = frozenset({"optimizer"})  # it may clear gradients itself
     explained_by = frozenset({"TDR128"})
     shown_by = "second backward pass here after an update"
     fix = Fix.UNSAFE

@@ -191,7 +191,17 @@ class Run:
             code = compiled(source, script, self._index, flags)
         else:
             code = compile(source, script, "exec", flags, dont_inherit=True)
-        exec(code, vars(module))  # noqa: S102 - the user's script
+        try:
+            exec(code, vars(module))  # noqa: S102 - the user's script
+        except (Exception, SystemExit) as error:
+            if not self._is_done(error):
+                raise
+        else:
+            self._is_done(None)
+
+    def _is_done(self, error: BaseException | None) -> bool:
+        """Whether what stands in has done what a script that ended has not."""
+        return self._stand_ins is not None and bool(self._stand_ins.at_end(error))
 
     def _of_cells(self, script: str, text: str, module: ModuleType) -> tuple[bytes, int]:
         """The source of a notebook, whose file is none, and its flags; what IPython would show is not shown."""

@@ -36,13 +36,14 @@ class Course:
 
     `lessons` are those of the attempt that came furthest, `notes` tell of each attempt that was not the last, and `seconds`
     is how long all of them took. `stopped` is the attempt that came furthest without an update, where the training loop was
-    run alone after it.
+    run alone after it. `trains` tells whether its source shows a loop that trains.
     """
 
-    def __init__(self, request: Request, name: str, text: Callable[[str], str]) -> None:
+    def __init__(self, request: Request, name: str, text: Callable[[str], str], *, trains: bool = False) -> None:
         self._request = request
         self._name = name
         self._text = text
+        self._trains = trains
         self._heard: list[Heard] = []
         self._failures: set[tuple[Any, ...]] = set()
         kept = request.kept.get(request) if request.kept is not None and self._learns() else b"[]"
@@ -109,7 +110,7 @@ class Course:
         if self._alone or best is None or not self._learns() or attention.stop.asked:
             return False
         run, left = best.reader.run, request.seconds - self.seconds
-        failed = run.end.how in ("exception", "exit") or (run.end.how == "end" and bool(run.left_out))
+        failed = run.end.how in ("exception", "exit") or (run.end.how == "end" and (bool(run.left_out) or self._trains))
         if not failed or run.doubt or updates(best.reader.trace) or HOPELESS in (run.end.values.get("kinds") or ()):
             return False
         if request.climb is not None or request.shapes or request.gradients or left < LEAST:
@@ -117,7 +118,8 @@ class Course:
         self.notes.append(
             f"{self._name}: in the next attempt, statements that fail before the training loop are left out"
         )
-        self._alone, self._next, self.stopped = True, list(self.lessons), best
+        others = (each for each in self.lessons if each.kind != TIME.kind)
+        self._alone, self._next, self.stopped = True, [*others, TIME], best  # what is read is made up in any case
         return True
 
     def _too_slow(self, heard: Heard, left: float) -> bool:

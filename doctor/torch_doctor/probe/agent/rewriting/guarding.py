@@ -30,6 +30,8 @@ def guard(tree: ast.Module) -> None:
 def _guard(node: ast.AST, depth: int) -> None:
     if depth > DEEPEST or any(compiles(each) for each in getattr(node, "decorator_list", ())):
         return
+    if isinstance(node, ast.FunctionDef) and _gives(node):
+        _mark_last(node.body)
     for name, inner in ast.iter_fields(node):
         if not isinstance(inner, list):
             continue
@@ -38,6 +40,21 @@ def _guard(node: ast.AST, depth: int) -> None:
                 _guard(each, 0 if isinstance(each, DEFINITIONS) else depth + 1)
         if inner and isinstance(inner[0], ast.stmt) and not (isinstance(node, ast.Try) and name == "body"):
             inner[:] = [part for each in inner for part in _replaced(each)]
+
+
+def _gives(function: ast.FunctionDef) -> bool:
+    """Whether a function returns a value somewhere."""
+    return any(isinstance(each, ast.Return) and each.value is not None for each in ast.walk(function))
+
+
+def _mark_last(body: list[ast.stmt]) -> None:
+    """Has a function that gives up at its end, and goes on, give a value as its other ends do."""
+    last = body[-1] if body else None
+    if isinstance(last, ast.If):
+        _mark_last(last.body)
+        _mark_last(last.orelse)
+    elif isinstance(last, ast.Raise):
+        last.is_last = True  # type: ignore[attr-defined]  # ours
 
 
 def _replaced(statement: ast.stmt) -> Iterator[ast.stmt]:
@@ -78,7 +95,7 @@ def _at(place: ast.stmt | ast.expr, added: Added) -> Added:
 
 def _instead(statement: ast.stmt) -> Iterator[ast.stmt]:
     """What is done instead: the names that would have got a value get one that is made up by its use."""
-    if isinstance(statement, ast.Return):
+    if isinstance(statement, ast.Return) or hasattr(statement, "is_last"):
         yield ast.Return(_call("instead", 0))
     elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Yield):
         out = statement.value.value
@@ -91,11 +108,14 @@ def _instead(statement: ast.stmt) -> Iterator[ast.stmt]:
         for target in statement.targets if isinstance(statement, ast.Assign) else [statement.target]:
             if _is_simple(target):
                 count = len(target.elts) if isinstance(target, (ast.Tuple, ast.List)) else 0
-                yield ast.Assign([_copied(target)], _call("instead", count))
+                given: ast.stmt = ast.Assign([_copied(target)], _call("instead", count))
+                refused = ast.ExceptHandler(ast.Name("AttributeError", ast.Load()), None, [ast.Pass()])
+                holds = any(isinstance(each, ast.Attribute) for each in ast.walk(target))
+                yield ast.Try([given], [refused], [], []) if holds else given
     elif isinstance(statement, BLOCKS):
         for name in sorted(_bound(statement)):
-            given: ast.stmt = ast.Assign([ast.Name(name, ast.Store())], _call("instead", 0))
-            unbound = ast.ExceptHandler(ast.Name("NameError", ast.Load()), None, [given])
+            bound: ast.stmt = ast.Assign([ast.Name(name, ast.Store())], _call("instead", 0))
+            unbound = ast.ExceptHandler(ast.Name("NameError", ast.Load()), None, [bound])
             yield ast.Try([ast.Expr(ast.Name(name, ast.Load()))], [unbound], [], [])
 
 
@@ -112,6 +132,8 @@ def may_fail(statement: ast.stmt) -> bool:
         return given or (does and not any(map(_trains, ast.walk(value))))
     if not isinstance(statement, GIVING) or statement.value is None:
         return False
+    if isinstance(statement, ast.Return) and isinstance(statement.value, ast.Name):
+        return True  # it may have no value
     parts = list(ast.walk(statement))
     return any(isinstance(each, DOING) for each in parts) and not any(map(_trains, parts))
 

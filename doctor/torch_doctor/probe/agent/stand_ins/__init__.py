@@ -59,6 +59,10 @@ class StandIns:
             if each.needed(torch):
                 each.with_torch(torch)
 
+    def at_end(self, error: BaseException | None) -> bool:
+        """Whether the script, which ended with this error or without, counts as done."""
+        return any(each.at_end(error) for each in self._all)
+
 
 @functools.cache
 def stand_ins() -> dict[str, type[StandIn]]:

@@ -63,6 +63,10 @@ class StandIn:
     def with_torch(self, torch: Any) -> None:
         """Patches torch, right after its import, where that is needed."""
 
+    def at_end(self, error: BaseException | None) -> bool:  # noqa: ARG002 - one asks why
+        """Whether something was done instead of what the script has not done, which ended with this error, or without."""
+        return False
+
     def tell(self, what: str, how: str, *, why: str = "", voids: Sequence[str] | None = None) -> None:
         """Tells the user, once, that something stands in.
 

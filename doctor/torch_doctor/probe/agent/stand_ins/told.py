@@ -32,6 +32,7 @@ FILES = "files"  # the contents of a file are made up
 INSIDE = "inside"  # what a layer, a model or a loss computes is made up
 BASES = "bases"  # what a class of the script inherits is made up
 RATES = "rates"  # a schedule changes no rate
+OPTIMIZER = "optimizer"  # what an optimizer does beside its step is made up
 ACTIONS = "actions"  # what a function does to a model or an optimizer that it is given is left out
 TIME = "time"  # sleeps are shortened
 COMPILE = "compile"  # what would be compiled runs as it is written

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .parts import Spec
+from .parts import LENGTHS, Spec
 from .sizes import is_torchs
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ COLOURS = 4
 PLAIN = 2  # dimensions of a plain weight
 INDEX_LOSSES = frozenset({"cross_entropy", "nll_loss", "multi_margin_loss", "gather", "scatter", "scatter_", "one_hot"})
 """Functions that take the numbers of classes."""
+PACKING = frozenset({"_pack_padded_sequence", "pack_padded_sequence"})
+"""Functions that take the lengths of sequences."""
 BETWEEN = frozenset(
     "binary_cross_entropy binary_cross_entropy_with_logits multilabel_margin_loss multilabel_soft_margin_loss "
     "sigmoid_focal_loss".split()
@@ -97,6 +99,8 @@ class Candidates:
         dtype = str(near.dtype).removeprefix("torch.")
         same = Spec(shape, dtype if near.is_floating_point() else "int64", 0 if near.is_floating_point() else 2)
         around = [each for each in shapes if len(each) <= PLAIN] or []
+        if name in PACKING:
+            return [Spec((size,), "int64", LENGTHS) for size in dict.fromkeys(shape[:2])]
         if name in INDEX_LOSSES:
             last = shape[-1] if len(shape) > PLAIN else classes
             bases = [numbered, (*numbered, 1), shape[:1], (rows,), shape[:-1], *shapes]

@@ -12,6 +12,7 @@ from . import detecting
 from .apart import taken_of
 from .candidates import Candidates
 from .parts import Part, Spec
+from .probabilities import OF_PROBABILITIES, PROBABILITIES, bound
 from .sizes import flattened, is_torchs, sizes
 from .takers import takers
 from .trying import NotFoundError, Trials, leaves, unknown
@@ -26,6 +27,7 @@ PAIR = 2  # parts of a batch of which nothing else is known
 LOWER = ("numpy", "tolist", "item", "dim", "ndimension", "numel")
 CLASSES = 10  # where nothing tells how many there are
 PICTURE = (3, 32, 32)
+WORDS = 16  # in a text
 ARITHMETIC = frozenset("add radd sub rsub mul rmul truediv rtruediv neg mean sum getitem".split())
 """Operations between numbers, after which a loss is a single number still."""
 
@@ -80,6 +82,8 @@ class BatchFinder:
 
     def called(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """What a function gives that is called with wanted values: beside tensors they have to fit to these."""
+        if getattr(function, "__name__", "") in OF_PROBABILITIES:
+            bound(arguments[:1])
         missing = list(unknown((arguments, keywords)))
         given = [each for each in leaves((arguments, keywords)) if isinstance(each, self.torch.Tensor)]
         given = [each for each in given if type(each) is not Wanted] + [
@@ -110,22 +114,23 @@ class BatchFinder:
         self._resolve(wanted, ())
         self.torch.Tensor.backward(self.value(wanted))
 
-    def _resolve(self, wanted: Wanted, shape: tuple[int, ...]) -> None:
-        """Has a value that stand-ins returned be of this shape, or what was computed of such values be known."""
+    def _resolve(self, wanted: Wanted, shape: tuple[int, ...], high: int = 0) -> None:
+        """Has a value that stand-ins returned be of this shape and kind, or what was computed of such values be known."""
         node = wanted._node
         if self.value(wanted) is not None:
             return
         if isinstance(node, Part):
             if not node.is_result or node.parts:
                 raise NotFoundError
-            self._trials.settle(node, Spec(shape))
+            self._trials.settle(node, Spec(shape, "float32", high))
             return
         name = getattr(node.function, "__name__", "")
         same = name.strip("_") in ARITHMETIC
         parts = [each for each in leaves((node.arguments, node.keywords)) if type(each) is Wanted]
         parts.sort(key=lambda each: not all(part.is_result for part in unknown(each)))
         for each in parts if same else parts[:1]:
-            self._resolve(each, shape if same else (self.rows, self._classes()))
+            high = PROBABILITIES if name in OF_PROBABILITIES else 0
+            self._resolve(each, shape if same else (self.rows, self._classes()), high)
         value = self.called(node.function, node.arguments, node.keywords)
         if type(value) is Wanted:
             raise NotFoundError
@@ -188,7 +193,9 @@ class BatchFinder:
         """What a stand-in gets, which takes anything: pictures, where all that is known is that it comes first."""
         missing = list(unknown(values))
         there = [each for each in leaves(values) if isinstance(each, self.torch.Tensor) and type(each) is not Wanted]
-        if missing and not there and not any(part.is_result for part in missing):
+        for part in missing if len(missing) > 1 else ():  # as what translates takes them
+            self._trials.settle(part, self._likely(part) if part.is_result else Spec((self.rows, WORDS), "int64", 2))
+        if len(missing) == 1 and not there and not missing[0].is_result:
             self._trials.settle(missing[0], Spec((self.rows, *PICTURE)))
         return self._trials.evaluated(values)
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 LEAF, SEQUENCE, MAPPING, OBJECT = "tensor", "sequence", "mapping", "object"
 CORNERS = -1  # what is `high` of boxes: the left upper and the right lower corner of each
+LENGTHS = -2  # what is `high` of the lengths of sequences, which are not sorted otherwise
 BOXES = 32  # pixels in which they lie
 
 
@@ -13,7 +14,7 @@ class Spec(NamedTuple):
     """A tensor that could be what a script wants: its shape, type, and for whole numbers the first that is too large.
 
     `high` is 2 for numbers that are 0 or 1 of any type, and 0 for numbers between 0 and 1, which are pixels, probabilities
-    and measurements alike; of boxes it is `CORNERS`.
+    and measurements alike; of boxes it is `CORNERS`, of lengths `LENGTHS`.
     """
 
     shape: tuple[int, ...]
@@ -23,6 +24,8 @@ class Spec(NamedTuple):
     def made(self, torch: Any, generator: Any = None) -> Any:
         """A random tensor of this kind."""
         dtype = getattr(torch, self.dtype)
+        if self.high == LENGTHS:
+            return torch.ones(self.shape, dtype=dtype)
         if self.high == CORNERS:
             drawn = torch.rand((*self.shape[:-1], 2, 2), generator=generator) / 4
             drawn[..., 1, :] += 1 / 2
@@ -36,14 +39,15 @@ class Spec(NamedTuple):
 class Part:
     """A batch, or a part of one: what form it has, its own parts by place or name, and its tensor once it is known.
 
-    `is_result` where it is what a stand-in returns, so that gradients go through it.
+    `is_result` where it is what a stand-in returns, so that gradients go through it; `word` is the text that it is taken
+    for, where it was compared with texts.
     """
 
-    __slots__ = ("form", "given", "is_result", "parts", "spec", "trial", "value")
+    __slots__ = ("form", "given", "is_result", "parts", "spec", "trial", "value", "word")
 
     def __init__(self, *, is_result: bool = False) -> None:
         self.is_result = is_result
-        self.form = ""
+        self.form = self.word = ""
         self.parts: dict[Any, Part] = {}
         self.given: dict[Any, Any] = {}  # what the code has put into it
         self.spec: Spec | None = None

@@ -7,12 +7,28 @@ from time import thread_time
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...rehearsal import rehearsals
+from ..cuda.types import TYPES
 from .wanted import Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .finding import BatchFinder
+
+
+def _converting(kind: Any, finder: BatchFinder) -> Any:
+    """`torch.FloatTensor` and its like, which converts what is wanted."""
+
+    class Kind(type):
+        def __instancecheck__(cls, thing: Any) -> bool:
+            return isinstance(thing, kind)
+
+        def __call__(cls, *given: Any) -> Any:
+            if given and type(given[0]) is Wanted:
+                return finder.called(finder.torch.Tensor.to, (given[0], kind.dtype), {})
+            return kind(*given)
+
+    return Kind(kind.__name__, (), {"__module__": "torch", "dtype": kind.dtype})
 
 
 class RehearsedPass:
@@ -84,6 +100,8 @@ class RehearsedPass:
             return given[0] if given and type(given[0]) is Wanted else build(cls, *given, **named)
 
         variables.__call__ = built
+        for name in TYPES:
+            setattr(self._torch, name, _converting(getattr(self._torch, name), finder))
 
     def _ending(self, original: Any) -> Any:
         """A backward, which ends the rehearsal unless parts of the batch are still to be found."""

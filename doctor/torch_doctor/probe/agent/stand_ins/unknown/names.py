@@ -61,7 +61,9 @@ class Unknown(Silent):
 
     def __eq__(self, other: object) -> bool:
         self._used()
-        return self is other
+        if isinstance(other, str) and not self.__dict__.get("_word"):
+            self.__dict__["_word"] = self._unknowns.words.chosen()
+        return self is other or (isinstance(other, str) and self.__dict__["_word"] == other)
 
     __hash__ = Silent.__hash__
 

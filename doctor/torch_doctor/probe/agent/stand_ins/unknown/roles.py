@@ -91,6 +91,14 @@ def uses_of_name(sources: Sources, frame: FrameType, name: str) -> Uses:
     return uses
 
 
+def uses_in(sources: Sources, tree: ast.Module, function: ast.FunctionDef, name: str) -> Uses:
+    """What a function does with a parameter of this name."""
+    uses = Uses(names={name})
+    reads = [node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == name]
+    _Files(sources, tree).follow(reads, uses, DEEPEST)
+    return uses
+
+
 class _Files:
     """Follows a value through the files of the script."""
 

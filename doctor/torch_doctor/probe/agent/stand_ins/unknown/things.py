@@ -12,6 +12,7 @@ from ...handed import hand, hand_anything
 from .. import told
 from ..silent import Silent, decorates
 from ..source import expressions, spelled
+from ..unread.words import Words
 from . import data, roles
 from .actors import ACTING, Receiving
 from .computing import Computing
@@ -39,6 +40,7 @@ class Unknowns:
         self.torch: Any = None
         self._computing: Computing | None = None
         self._build: Callable[..., None] = _unbuilt
+        self.words = Words(user.sources, likely=bool(user.plan.get("alone")))
         self._numbers: dict[str, int] = {}
         self._whys: dict[str, str] = {}
         self.receiving = Receiving(self)

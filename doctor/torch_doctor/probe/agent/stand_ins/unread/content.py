@@ -25,14 +25,19 @@ SAME = frozenset(
 """Methods whose result is the same for what is asked of it here; `to` where it gives another type."""
 MOVING = frozenset({"to", "cuda", "cpu"})
 """Methods whose result may be on another device."""
-TRAINING = frozenset({"backward", "step", "zero_grad", "parameters"})
-"""Methods of models, losses and optimizers, none of which are made up."""
+TRAINING = frozenset({"backward", "step", "zero_grad", "parameters", "named_parameters"})
+"""Methods of models, losses and optimizers, which are made up in the last resort alone."""
 RAW = frozenset({"peek", "readinto", "fileno"})
 """Methods of files whose result is used as bytes, by code that checks nothing."""
 
 
 class UnknownFormError(TypeError):
     """What was never read came to where its form counts, and nothing is known of it."""
+
+
+def _untrained(_: Unread, name: str) -> Any:
+    message = f"values that could not be read have no `{name}`"
+    raise UnknownFormError(message)
 
 
 class Unread:
@@ -48,6 +53,12 @@ class Unread:
     """Gives the tensor of one, where it is known."""
     meet: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
     """Called where one comes to a function of torch."""
+    acts: Callable[[Unread, str], Any] = staticmethod(_untrained)
+    """Gives a method of a model or an optimizer, where it is asked for one."""
+    called: Callable[[Unread, tuple[Any, ...], dict[str, Any]], Any] = staticmethod(lambda *_: None)
+    """Gives the result of a call, where it acts as a model or a loss; None where it does not."""
+    word: Callable[[], str] = staticmethod(lambda: "")
+    """Gives the text that it is, where the script compares it with texts; empty where it may be none of them."""
     chooses: Callable[[], None] = staticmethod(lambda: None)
     """Called where the script asks for its truth, or compares it: what it does then depends on what was made up."""
 
@@ -82,8 +93,7 @@ class Unread:
         if tensor is not None and hasattr(tensor, name):
             return getattr(tensor, name)
         if name in TRAINING:
-            message = f"values that could not be read have no `{name}`"
-            raise UnknownFormError(message)
+            return Unread.acts(self, name)
         if name in MOVING:
             return functools.partial(self._to, name)
         if name in SAME:
@@ -115,7 +125,8 @@ class Unread:
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """What it gives, if it is a function."""
         hand((*arguments, *keywords.values()))
-        return self._part(CALLED, MAPPING)
+        given = Unread.called(self, arguments, keywords)
+        return self._part(CALLED, MAPPING) if given is None else given
 
     def __getitem__(self, key: Any) -> Any:
         tensor = Unread.found(self)
@@ -183,10 +194,10 @@ class Unread:
         return FRACTION
 
     def __str__(self) -> str:
-        return PATH
+        return self._node.word or PATH
 
     def __format__(self, _: str) -> str:
-        return PATH
+        return str(self)
 
     __fspath__ = __repr__ = __str__
 
@@ -218,6 +229,9 @@ def _compared(name: str) -> Any:
         Unread.chooses()
         if isinstance(other, (int, float)):
             return getattr(float(NUMBER), name)(other)
+        if isinstance(other, str) and name == "__eq__":
+            self._node.word = self._node.word or Unread.word()
+            return self._node.word == other
         tensor = Unread.found(self)
         return getattr(tensor, name)(other) if tensor is not None else False
 

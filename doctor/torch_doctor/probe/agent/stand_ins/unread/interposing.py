@@ -39,10 +39,15 @@ class Interposing:
         self._sources = sources
         self._methods: frozenset[str] | None = None
 
+    def might_anywhere(self, torch: Any) -> bool:
+        """Whether any file of the project might do that."""
+        self._methods = self._methods or _methods(torch)
+        trees = list(self._sources.project_trees())
+        return any(self._is_one(node, _named(node)) for tree in trees for node in ast.walk(tree))
+
     def might(self, torch: Any, error: BaseException, asking: FrameType) -> bool:
         """Whether the statement that failed in the frame that asks might have done that."""
-        if self._methods is None:
-            self._methods = _methods(torch)
+        self._methods = self._methods or _methods(torch)
         if self.fails_elsewhere(torch, error.__traceback__, asking):
             return True
         waiting = [*self._left(asking), *self._below(error.__traceback__, asking)]

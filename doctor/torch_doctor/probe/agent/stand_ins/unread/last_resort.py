@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 CAUGHT = (Exception, SystemExit)
 """What is left out: a script that gives up does not fail."""
-NEVER = (SyntaxError, MemoryError, RecursionError, StopIteration, UnknownFormError, Asked)
+NEVER = (SyntaxError, MemoryError, RecursionError, StopIteration, Asked)
 """What nothing is gained by leaving out, or is no error."""
+TRAINING = frozenset({"backward", "zero_grad", "step"})
+"""Names of which one is in whatever trains."""
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 WITHOUT_VALUE = (ast.Expr, ast.Raise, ast.Assert)
 
@@ -35,8 +37,10 @@ class LastResort:
         self._interposing = interposing
         Unread.chooses = self._breaks_here
 
-    def leaves_out(self, error: BaseException) -> bool:
-        """Whether a statement that raised this may be left out."""
+    def leaves_out(self, error: BaseException, asking: FrameType) -> bool:
+        """Whether a statement that raised this in the frame that asks may be left out."""
+        if isinstance(error, UnknownFormError):  # what trains wants it
+            return not TRAINING & {*asking.f_code.co_names}
         return isinstance(error, CAUGHT) and not isinstance(error, NEVER)
 
     def instead(self, frame: FrameType) -> str:
@@ -50,6 +54,11 @@ class LastResort:
         if self._interposing.might(torch, error, asking):
             self._teller.interposed(asking.f_code.co_filename, asking.f_lineno)
         self._breaks_here()
+
+    def is_called(self, torch: Any, path: str, function: ast.FunctionDef) -> None:
+        """Tells, of a function that was called with placeholders, whether its callers might put something between its lines."""
+        if self._interposing.might_anywhere(torch):
+            self._teller.interposed(path, function.lineno)
 
     def _breaks_here(self) -> None:
         for frame in self._sources.frames():

@@ -11,6 +11,7 @@ from ..batches.rehearsing import RehearsedPass
 from ..batches.wanted import Wanted
 from ..cuda.places import places
 from .content import UnknownFormError, Unread
+from .settings import fill_settings
 
 if TYPE_CHECKING:
     from ..source import Sources
@@ -55,6 +56,13 @@ class UnreadValues:
             return (module.__call__ if rehearsals.under_way else self._call)(model, *plain, **named)
 
         module.__call__ = call
+        move = module.to
+
+        def to(model: Any, *arguments: Any, **keywords: Any) -> Any:
+            return model if _has_one((arguments, keywords)) else move(model, *arguments, **keywords)
+
+        module.to = to
+        fill_settings(torch, _has_one)
 
     def root(self, place: str) -> Part:
         """What was never read at a place."""
@@ -75,6 +83,8 @@ class UnreadValues:
 
     def _meet(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """What a function of torch gives: one of these again, where nothing else is known to it."""
+        if getattr(function, "__name__", "") == "to" and not isinstance(arguments[0], Unread):
+            return function(*_replaced(arguments, lambda _: "cpu"), **_replaced(keywords, lambda _: "cpu"))
         tensors = [each for each in _leaves((arguments, keywords)) if isinstance(each, self._torch.Tensor)]
         name = getattr(function, "__name__", "")
         if name in INDEXING or (name in FACTORIES and not tensors):
@@ -102,7 +112,7 @@ class UnreadValues:
             self._tries += 1
             finder = BatchFinder(self._torch, self._sources, BATCH)
             finder.batch = self._roots
-            answer = rehearsals.find(RehearsedPass(self._torch, None, finder).begin)
+            answer = RehearsedPass.rehearse(RehearsedPass(self._torch, None, finder))
             if answer is rehearsals:
                 return _replaced(given, lambda each: Wanted(each._node))
             if answer and "failed" not in answer:

@@ -22,19 +22,23 @@ from ...rehearsal import rehearsals
 from .. import told
 from ..demands import caught, gives_up
 from ..silent import Silent
-from ..source import AGENT
+from ..source import AGENT, targets
 from ..stand_in import StandIn
+from .acting import Acting, is_module
 from .content import UnknownFormError, Unread
+from .directly import Directly
 from .drawing import draws
 from .interposing import Interposing
 from .last_resort import CAUGHT, LastResort
 from .looking import Looking
 from .meeting import UnreadValues
 from .models import built
+from .words import Words
 
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
 
+    from ..source import Sources
     from ..stand_in import Setting
 
 OWN = (
@@ -48,12 +52,16 @@ OWN = (
     UnknownFormError,
 )
 """Errors that no data is to blame for, or that are no errors."""
+OF_NO_BATCH = (NameError, ImportError, OSError)
+"""Errors that no batch is to blame for."""
 COMPUTING = ("nn", "optim", "autograd", "_tensor.py", "amp", "distributed")
 """Parts of torch in which what is made up is not at fault, or is told."""
 SUBSTITUTE = re.compile(rf"{__name__.partition('.')[0]}\b|'(?:Unread|Unknown|Silent)'")
 """What is in the words of an error that was raised for what something made up is, whether or not it would have been read."""
 FETCHING = "_utils/fetch.py"
 LOOKING_ON = os.path.join(AGENT, "instruments") + os.sep
+FORWARD = frozenset({"_call_impl", "forward", "step", "backward"})
+"""Functions in which a model computes, or is trained; as a last resort, the others are left out."""
 TRAINING = frozenset({"backward", "zero_grad"})
 """Names of which one is in whatever trains."""
 MODEL = (told.VALUES, told.SHAPES, told.ARGUMENTS, told.INSIDE, told.WEIGHTS)
@@ -78,6 +86,7 @@ class SkippedStatements(StandIn):
         self._training = False
         self._drawn = ""
         self._meeting: UnreadValues | None = None
+        self._acting: Acting | None = None
         self._interposing = Interposing(self.sources)
         self._last = LastResort(self.sources, self.teller, self._interposing) if self.plan.get("alone") else None
 
@@ -129,8 +138,7 @@ class SkippedStatements(StandIn):
         """The value of what failed: `count` of them where it was to be taken apart."""
         if self._drawn:
             return [Silent(self._drawn) for _ in range(count)] if count else Silent(self._drawn)
-        if self._meeting is None:
-            self._meeting = UnreadValues(self._torch, self.sources)
+        meeting = self._meet()
         frame = sys._getframe(1)
         while frame.f_code.co_filename.startswith(AGENT) and frame.f_back is not None:
             frame = frame.f_back
@@ -138,9 +146,36 @@ class SkippedStatements(StandIn):
         if model is not None:
             self.tell(f"{type(model).__name__}(…)", "the same with placeholder arguments", voids=MODEL)
             return model
+        names = targets(next(iter(self.sources.statements(frame)), ast.Pass()))
+        if self._acting is not None and len(names) == 1 and is_module(self.sources, frame, names[0]):
+            return self._acting.module(names[0])
         place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
-        made = [Unread(self._meeting.root(f"{place}:{number}")) for number in range(count or 1)]
+        made = [Unread(meeting.root(f"{place}:{number}")) for number in range(count or 1)]
         return made if count else made[0]
+
+    def _meet(self) -> UnreadValues:
+        """What knows the placeholders, made when there is a first one."""
+        if self._meeting is None:
+            self._meeting = UnreadValues(self._torch, self.sources)
+            Unread.word = Words(self.sources, likely=self._last is not None).chosen
+            self._acting = Acting(self._torch, self.sources, self.tell) if self._last is not None else None
+        return self._meeting
+
+    def at_end(self, error: BaseException | None) -> bool:
+        """As a last resort, calls what trains, where the script has ended without; whether that did."""
+        if self._last is None or self._training or rehearsals.under_way or self._torch is None:
+            return False
+        meeting = self._meet()
+        if self._acting is None:
+            return False
+        self._acting.is_direct = True
+        if error is not None:
+            self._tell_left_out(error, frames_of(error, self.sources))
+        found = Directly(self.sources, self._acting, meeting.root, lambda: self._training).call()
+        if found is None:
+            return False
+        self._last.is_called(self._torch, *found)
+        return True
 
     def _goes_on(self) -> bool:
         """Whether the statement that failed, in the frame that asks, is left out."""
@@ -153,7 +188,8 @@ class SkippedStatements(StandIn):
         self._drawn = draws(error) if isinstance(error, Exception) else ""
         if not self._drawn and (not self._is_excused(error, frame) or times >= MOST or not self._has_torch()):
             return False
-        if rehearsals.under_way or (self._training and (not times or self._last is not None)):
+        apart = self._last is not None and isinstance(error, OF_NO_BATCH)
+        if (rehearsals.under_way and not apart) or (self._training and (not times or self._last is not None)):
             return False
         own = not self._drawn and self._computes(error.__traceback__, frame)
         if own or self._is_handled(frame, error):
@@ -161,14 +197,26 @@ class SkippedStatements(StandIn):
         self._times[place] = times + 1
         if self._last is not None:
             self._last.breaks(self._torch, error, frame)
+            self._bind(error, frame)
         if not times:
             self._say(frame, error)
         return True
 
+    def _bind(self, error: BaseException, frame: FrameType) -> None:
+        """Has a global name that has no value, because the script has not come there, get one."""
+        name = getattr(error, "name", None) if type(error) is NameError else None
+        if not name or name in frame.f_globals:
+            return
+        meeting = self._meet()
+        if self._acting is not None and is_module(self.sources, frame, name):
+            frame.f_globals[name] = self._acting.module(name)
+        else:
+            frame.f_globals[name] = Unread(meeting.root(f"global {name}"))
+
     def _is_excused(self, error: BaseException, frame: FrameType) -> bool:
         """Whether a failure is none of the script's own, or counts as none."""
         if self._last is not None:
-            return self._last.leaves_out(error)
+            return self._last.leaves_out(error, frame)
         if type(error) is SystemExit:
             return self._gives_up(frame, error)
         return (
@@ -229,7 +277,8 @@ class SkippedStatements(StandIn):
             if frame is not asking and self.sources.is_users(path) and TRAINING & {*frame.f_code.co_names}:
                 return True
             _, found, inside = path.rpartition("/torch/")
-            if (found and inside.startswith(COMPUTING)) or self._is_models(frame):
+            computes = (found and inside.startswith(COMPUTING)) or self._is_models(frame)
+            if computes and (self._last is None or frame.f_code.co_name in FORWARD):
                 return True
             trace = trace.tb_next
         return False
@@ -264,10 +313,18 @@ class SkippedStatements(StandIn):
         how = "placeholder values inferred from their use" if self._last is None else self._last.instead(frame)
         changed = not alone and self._interposing.fails_elsewhere(self._torch, error.__traceback__, frame)
         self.tell(where, how, why=why[:200], voids=(*self.voids, told.ACTIONS) if changed else None)
+        self._tell_left_out(error, list(self.sources.frames())[::-1])
+
+    def _tell_left_out(self, error: BaseException, frames: list[FrameType]) -> None:
         with contextlib.suppress(Exception):  # whatever the script's objects do when they are looked at
             values = described(error, error.__traceback__, self.sources)
             words = "".join(traceback.format_exception_only(type(error), error)).strip()
-            self.teller.left_out(words, list(self.sources.frames())[::-1], values)
+            self.teller.left_out(words, frames, values)
+
+
+def frames_of(error: BaseException, sources: Sources) -> list[FrameType]:
+    """The user's frames in which something failed, the outermost first."""
+    return [frame for frame, _ in traceback.walk_tb(error.__traceback__) if sources.is_users(frame.f_code.co_filename)]
 
 
 def _imports_torch(node: ast.AST) -> bool:

@@ -110,8 +110,7 @@ def probe(
     name = names.shown(request.script)
     attention = replace(waits or Attention(), script=name)
     limits = Limits(seconds=request.seconds, memory=request.memory)
-    trains = bool(loops(traces))
-    expected, course = foreseen(traces), Course(request, name, functools.partial(_text, names), trains=trains)
+    expected, course = foreseen(traces), _course(request, name, names, traces)
     read = functools.partial(_reader, name, names)
 
     def attempt(scheme: dict[str, Any], seconds: float) -> Heard:
@@ -161,6 +160,10 @@ def probe(
                 outcome.trace.add(event)
         return replace(outcome, seconds=course.seconds + other.seconds, peak=max(done.peak, other.peak))
     return outcome
+
+
+def _course(request: Request, name: str, names: Names, traces: Sequence[Trace]) -> Course:
+    return Course(request, name, functools.partial(_text, names), trains=bool(loops(traces)))
 
 
 def _alone(request: Request, python: Path, first: dict[str, Any], attention: Attention) -> Outcome | None:

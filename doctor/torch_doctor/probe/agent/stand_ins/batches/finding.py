@@ -291,17 +291,10 @@ class BatchFinder:
     def modules(self) -> Iterator[Any]:
         """The models at hand: of the user's frames, the innermost first, and of their objects."""
         kind, seen = self.torch.nn.Module, set()
-        for frame in self._sources.frames():
-            for space in (frame.f_locals, frame.f_globals):
-                for value in list(space.values()):
-                    inside = (
-                        ()
-                        if isinstance(value, (kind, type))
-                        else vars(value).values()
-                        if hasattr(value, "__dict__")
-                        else ()
-                    )
-                    for each in (value, *inside):
-                        if isinstance(each, kind) and id(each) not in seen and any(True for _ in each.parameters()):
-                            seen.add(id(each))
-                            yield each
+        spaces = (space for frame in self._sources.frames() for space in (frame.f_locals, frame.f_globals))
+        for value in (value for space in spaces for value in list(space.values())):
+            held = {} if isinstance(value, (kind, type)) else getattr(value, "__dict__", {})
+            for each in (value, *held.values()):
+                if isinstance(each, kind) and id(each) not in seen and any(True for _ in each.parameters()):
+                    seen.add(id(each))
+                    yield each

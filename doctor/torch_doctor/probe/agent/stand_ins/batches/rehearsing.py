@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def _converting(kind: Any, finder: BatchFinder) -> Any:
     """`torch.FloatTensor` and its like, which converts what is wanted."""
 
-    class Kind(type):
+    class Converting(type):
         def __instancecheck__(cls, thing: Any) -> bool:
             return isinstance(thing, kind)
 
@@ -28,7 +28,7 @@ def _converting(kind: Any, finder: BatchFinder) -> Any:
                 return finder.called(finder.torch.Tensor.to, (given[0], kind.dtype), {})
             return kind(*given)
 
-    return Kind(kind.__name__, (), {"__module__": "torch", "dtype": kind.dtype})
+    return Converting(kind.__name__, (), {"__module__": "torch", "dtype": kind.dtype})
 
 
 class RehearsedPass:

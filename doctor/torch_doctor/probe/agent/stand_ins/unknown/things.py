@@ -12,7 +12,7 @@ from ...handed import hand, hand_anything
 from .. import told
 from ..silent import Silent, decorates
 from ..source import expressions, spelled
-from ..unread.words import Words
+from ..unread.words import ChosenWords
 from . import data, roles
 from .actors import ACTING, Receiving
 from .computing import Computing
@@ -40,7 +40,7 @@ class Unknowns:
         self.torch: Any = None
         self._computing: Computing | None = None
         self._build: Callable[..., None] = _unbuilt
-        self.words = Words(user.sources, likely=bool(user.plan.get("alone")))
+        self.words = ChosenWords(user.sources, likely=bool(user.plan.get("alone")))
         self._numbers: dict[str, int] = {}
         self._whys: dict[str, str] = {}
         self.receiving = Receiving(self)
@@ -64,6 +64,10 @@ class Unknowns:
     def tell(self, name: str, how: str, voids: tuple[str, ...] = VOIDS) -> None:
         """Tells what stands in for a name."""
         self.user.tell(name, how, why=self._whys.get(name, ""), voids=voids)
+
+    def explain(self, name: str, why: str) -> None:
+        """Has what is told of a name say why something stands in for it."""
+        self._whys[name] = why
 
     def tell_base(self, name: str, how: str) -> None:
         """Tells what a class has for its base."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 OF_OPTIMIZERS = frozenset({"step", "zero_grad"})
 RATE = 0.01
+UNKNOWN = "nothing that was run gives it"
 OPTIMIZER = (told.RATES, told.OPTIMIZER)
 """What is unknown of an optimizer that nobody knows."""
 MODULE = (told.VALUES, told.SHAPES, told.WEIGHTS, told.FILES, told.INSIDE)
@@ -50,7 +51,8 @@ class Acting:
 
     def module(self, name: str) -> Any:
         """A model of which only the use is known."""
-        self._tell(f"`{name}`", "a module whose output fits the script", voids=MODULE)
+        current().explain(name, UNKNOWN)
+        self._tell(name, "a module whose output fits the script", why=UNKNOWN, voids=MODULE)
         return layer_class(self._torch)(current(), name, (), trained=True)
 
     def optimizer(self, models: Iterable[Any]) -> Any:
@@ -59,7 +61,7 @@ class Acting:
         if not parameters:
             message = "there is nothing to optimize"
             raise UnknownFormError(message)
-        self._tell("an optimizer", "torch.optim.SGD for all models at hand", voids=OPTIMIZER)
+        self._tell("an optimizer", "torch.optim.SGD for all models at hand", why=UNKNOWN, voids=OPTIMIZER)
         return self._torch.optim.SGD(list(parameters), lr=RATE)
 
     def _acts(self, unread: Unread, name: str) -> Any:
@@ -82,7 +84,9 @@ class Acting:
         if name == "backward":
             message = "there is no loss to go backward from"
             raise UnknownFormError(message)
-        self._tell("a schedule that was not read", "a scheduler that changes no learning rate", voids=[told.RATES])
+        self._tell(
+            "a schedule that was not read", "a scheduler that changes no learning rate", why=UNKNOWN, voids=[told.RATES]
+        )
         return None
 
     def _called(self, unread: Unread, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -91,9 +95,12 @@ class Acting:
             return made(*arguments, **keywords)
         given, tensor = (*arguments, *keywords.values()), self._torch.Tensor
         if any(isinstance(each, (self._torch.nn.Module, self._torch.optim.Optimizer)) for each in given):
-            self._tell("a function that gets a model", "a call that does nothing", voids=[told.ACTIONS])
+            self._tell("a function that gets a model", "a call that does nothing", why=UNKNOWN, voids=[told.ACTIONS])
         elif any(isinstance(each, tensor) and type(each) is not Wanted and each.requires_grad for each in given):
-            self._tell("a function that gets what a model gives", "values that fit the script", voids=MODULE)
+            self._tell(
+                "a function that gets what a model gives", "values that fit the script", why=UNKNOWN, voids=MODULE
+            )
+            current().explain(PATH, UNKNOWN)
             return current().computed(f"{PATH} {id(unread._node)}", PATH, (arguments, keywords), None, ())
         elif self.is_direct:
             Unread.chooses()  # it may hold what the loop goes through, or its model

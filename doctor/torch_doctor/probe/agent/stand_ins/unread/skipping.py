@@ -33,7 +33,7 @@ from .last_resort import CAUGHT, LastResort
 from .looking import Looking
 from .meeting import UnreadValues
 from .models import built
-from .words import Words
+from .words import ChosenWords
 
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
@@ -157,7 +157,7 @@ class SkippedStatements(StandIn):
         """What knows the placeholders, made when there is a first one."""
         if self._meeting is None:
             self._meeting = UnreadValues(self._torch, self.sources)
-            Unread.word = Words(self.sources, likely=self._last is not None).chosen
+            Unread.word = ChosenWords(self.sources, likely=self._last is not None).chosen
             self._acting = Acting(self._torch, self.sources, self.tell) if self._last is not None else None
         return self._meeting
 

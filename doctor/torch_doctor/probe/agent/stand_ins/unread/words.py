@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 SEVERAL = 2  # texts, one of which a value is likely to be
 
 
-class Words:
+class ChosenWords:
     """Chooses one of the texts that a chain of tests names: where it gives up else, or, with `likely`, where it has several."""
 
     def __init__(self, sources: Sources, *, likely: bool) -> None:

@@ -103,7 +103,7 @@ def _ends(torch: Any, node: Any, dtype: Any) -> Iterator[tuple[str, float]]:
     for function, values in BOUNDED.items():
         if name == f"{function}Backward" and dtype != torch.float64:
             yield from ((ROUNDING, value) for value in values)
-    if name == "PowBackward":
+    if name == "PowBackward" and getattr(node._saved_exponent, "numel", int)() <= 1:
         power, inner = float(node._saved_exponent), _arranged(node.next_functions[0][0])
         yield from ((why, value**power) for why, value in _ends(torch, inner, dtype) if value or power > 0)
     if name == "ExpBackward" and dtype != torch.float64 and bool((node._saved_result <= 1).all()):

@@ -27,7 +27,6 @@ PAIR = 2  # parts of a batch of which nothing else is known
 LOWER = ("numpy", "tolist", "item", "dim", "ndimension", "numel")
 CLASSES = 10  # where nothing tells how many there are
 PICTURE = (3, 32, 32)
-WORDS = 16  # in a text
 ARITHMETIC = frozenset("add radd sub rsub mul rmul truediv rtruediv neg mean sum getitem".split())
 """Operations between numbers, after which a loss is a single number still."""
 
@@ -59,7 +58,8 @@ class BatchFinder:
 
     def value(self, wanted: Wanted) -> Any:
         """Its tensor, where that is known by now; None where not."""
-        return None if any(True for _ in unknown(wanted)) else self._trials.evaluated(wanted)
+        known = None if any(True for _ in unknown(wanted)) else self._trials.evaluated(wanted)
+        return None if type(known) is Wanted else known
 
     def forced(self, wanted: Wanted) -> Any:
         """Its tensor, which has to be known now: the models at hand tell."""
@@ -194,7 +194,9 @@ class BatchFinder:
         missing = list(unknown(values))
         there = [each for each in leaves(values) if isinstance(each, self.torch.Tensor) and type(each) is not Wanted]
         for part in missing if len(missing) > 1 else ():  # as what translates takes them
-            self._trials.settle(part, self._likely(part) if part.is_result else Spec((self.rows, WORDS), "int64", 2))
+            self._trials.settle(
+                part, self._likely(part) if part.is_result else Spec((self.rows, self.rows), "int64", 2)
+            )
         if len(missing) == 1 and not there and not missing[0].is_result:
             self._trials.settle(missing[0], Spec((self.rows, *PICTURE)))
         return self._trials.evaluated(values)

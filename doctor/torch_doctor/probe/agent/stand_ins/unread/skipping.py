@@ -60,8 +60,8 @@ SUBSTITUTE = re.compile(rf"{__name__.partition('.')[0]}\b|'(?:Unread|Unknown|Sil
 """What is in the words of an error that was raised for what something made up is, whether or not it would have been read."""
 FETCHING = "_utils/fetch.py"
 LOOKING_ON = os.path.join(AGENT, "instruments") + os.sep
-FORWARD = frozenset({"_call_impl", "forward", "step", "backward"})
-"""Functions in which a model computes, or is trained; as a last resort, the others are left out."""
+BUILDING = frozenset({"__init__", "__new__", "__setattr__", "add_param_group", "add_module", "register_buffer"})
+"""Functions in which a model or an optimizer is built; as a last resort, what fails there is left out."""
 TRAINING = frozenset({"backward", "zero_grad"})
 """Names of which one is in whatever trains."""
 MODEL = (told.VALUES, told.SHAPES, told.ARGUMENTS, told.INSIDE, told.WEIGHTS)
@@ -165,6 +165,8 @@ class SkippedStatements(StandIn):
         """As a last resort, calls what trains, where the script has ended without; whether that did."""
         if self._last is None or self._training or rehearsals.under_way or self._torch is None:
             return False
+        if error is not None and self._computes(error.__traceback__, None):
+            return False  # it has come to its training, and fails there
         meeting = self._meet()
         if self._acting is None:
             return False
@@ -269,7 +271,7 @@ class SkippedStatements(StandIn):
             and not self.sources.is_users(trace.tb_frame.f_code.co_filename)
         )
 
-    def _computes(self, trace: TracebackType | None, asking: FrameType) -> bool:
+    def _computes(self, trace: TracebackType | None, asking: FrameType | None) -> bool:
         """Whether it failed in a model or in what trains one, on the way from the frame that asks."""
         while trace is not None:
             frame = trace.tb_frame
@@ -278,7 +280,7 @@ class SkippedStatements(StandIn):
                 return True
             _, found, inside = path.rpartition("/torch/")
             computes = (found and inside.startswith(COMPUTING)) or self._is_models(frame)
-            if computes and (self._last is None or frame.f_code.co_name in FORWARD):
+            if computes and (self._last is None or frame.f_code.co_name not in BUILDING):
                 return True
             trace = trace.tb_next
         return False

@@ -30,8 +30,11 @@ def guard(tree: ast.Module) -> None:
 def _guard(node: ast.AST, depth: int) -> None:
     if depth > DEEPEST or any(compiles(each) for each in getattr(node, "decorator_list", ())):
         return
-    if isinstance(node, ast.FunctionDef) and _gives(node):
+    if isinstance(node, ast.FunctionDef) and (returns := _returns(node)):
         _mark_last(node.body)
+        given = {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
+        for each in returns:
+            each.has_value = isinstance(each.value, ast.Name) and each.value.id in given  # type: ignore[attr-defined]  # ours
     for name, inner in ast.iter_fields(node):
         if not isinstance(inner, list):
             continue
@@ -42,9 +45,9 @@ def _guard(node: ast.AST, depth: int) -> None:
             inner[:] = [part for each in inner for part in _replaced(each)]
 
 
-def _gives(function: ast.FunctionDef) -> bool:
-    """Whether a function returns a value somewhere."""
-    return any(isinstance(each, ast.Return) and each.value is not None for each in ast.walk(function))
+def _returns(function: ast.FunctionDef) -> list[ast.Return]:
+    """Where a function returns a value."""
+    return [each for each in ast.walk(function) if isinstance(each, ast.Return) and each.value is not None]
 
 
 def _mark_last(body: list[ast.stmt]) -> None:
@@ -133,7 +136,7 @@ def may_fail(statement: ast.stmt) -> bool:
     if not isinstance(statement, GIVING) or statement.value is None:
         return False
     if isinstance(statement, ast.Return) and isinstance(statement.value, ast.Name):
-        return True  # it may have no value
+        return not getattr(statement, "has_value", False)
     parts = list(ast.walk(statement))
     return any(isinstance(each, DOING) for each in parts) and not any(map(_trains, parts))
 

@@ -236,7 +236,10 @@ def _as_stopped(outcome: Outcome, course: Course, name: str, limits: Limits) -> 
     if course.stopped is None:
         return outcome
     stopped = _outcome(name, course.stopped.readers, course.stopped.launched, limits)
-    where = exits(course.stopped.reader.run)
+    run = course.stopped.reader.run
+    if outcome.trace is not None and run.end.how == "end":
+        outcome.trace.ended = stopped.trace
+    where = exits(run)
     return replace(outcome, ending=stopped.ending or (where and f"{name} {where}"), stopped=False)
 
 

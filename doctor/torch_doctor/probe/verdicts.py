@@ -56,7 +56,7 @@ def judge(findings: Sequence[Finding], trace: Trace, rules: Sequence[Rule], ways
     missing in the trace. Where the script tested what was made up, the run confirms findings, but refutes and adds none. A rule
     that fails speaks neither for
     nor against its findings; its failure is in the result with its code. Where the training loop was run alone, only what
-    happens within it counts.
+    happens within it counts, and what the script itself did if it came to its end.
     """
     if trace.run is not None and trace.run.doubt:
         ran = {rule.code for rule in rules if "P" in rule.witness}
@@ -89,8 +89,17 @@ def judge(findings: Sequence[Finding], trace: Trace, rules: Sequence[Rule], ways
     if tested is not None:
         judged, new = tuple(_unless_refuted(each, f"the probe used {tested}") for each in judged), []
     if trace.run is not None and trace.run.alone:
-        return Judgement(limited(judged, trace, rules), (), tuple(void), tuple(failures))
+        judged, new = limited(judged, trace, rules), []
+        if trace.ended is not None:
+            before = judge(findings, trace.ended, rules, ways)
+            judged, new = tuple(map(_of_script, before.judged, judged)), [*before.new]
+        return Judgement(judged, tuple(new), tuple(void), tuple(failures))
     return Judgement(judged, tuple(_unexplained(new, judged, rules)), tuple(void), tuple(failures))
+
+
+def _of_script(whole: Finding, alone: Finding) -> Finding:
+    """What the run of a whole script says of a finding; where that cannot tell, what the run of its loop alone says."""
+    return whole if whole.verdict in (Verdict.CONFIRMED, Verdict.REFUTED) else alone
 
 
 def merged(first: Finding, second: Finding) -> Finding:

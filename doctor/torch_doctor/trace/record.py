@@ -60,6 +60,8 @@ class Trace(Struct, eq=False):
     """The number of the first event. Numbers continue from run to run, so that events of different runs differ."""
     run: Run | None = None
     """The run of the probe; None for the static witness. With a run, no event between the first and the last is missing."""
+    ended: Trace | None = None
+    """If only the training loop was run, the trace of the script itself, if that came to its end without an update."""
     ranks: tuple[Trace, ...] = ()
     """The traces of all processes, if there are several."""
     torch: Callable[[], Versions] = Versions

@@ -59,7 +59,7 @@ def _limited(finding: Finding, trace: Trace, inside: set[str]) -> Finding:
     if finding.verdict is Verdict.CONFIRMED and finding.code in inside and not finding.condition:
         put = trace.run.interposed if trace.run is not None else []
         if put:
-            why = f"{how}, but {put[0]}, which was left out, may have put hooks or other methods in place"
+            why = f"{how}, and what is at {put[0]} may change what it does: put hooks or other methods in place"
         elif _is_whole(finding.site, trace):
             return finding.with_verdict(Verdict.CONFIRMED, (*finding.evidence, Evidence(how)))
     elif finding.verdict not in (Verdict.CONFIRMED, Verdict.REFUTED):

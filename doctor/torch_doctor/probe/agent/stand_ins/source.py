@@ -98,30 +98,36 @@ class Sources:
 
     def project_trees(self) -> Iterator[ast.Module]:
         """The trees of the script, of what lies beside it, and of what is loaded: where its arguments are looked at."""
-        seen = {self.script}
-        yield from self.trees()
-        seen.update(path for path, tree in self._trees.items() if tree is not None)
-        for top, folders, names in os.walk(os.path.dirname(self.script)):
+        yield from (tree for _, tree in self.files(os.path.dirname(self.script)))
+
+    def files(self, top: str) -> Iterator[tuple[str, ast.Module]]:
+        """The trees of the script, of what is loaded, and of what lies in a folder, each with its path; at most so many."""
+        yield from self._loaded()
+        seen = {self.script, *(path for path, tree in self._trees.items() if tree is not None)}
+        for at, folders, names in os.walk(top):
             folders[:] = [name for name in folders if not name.startswith(".") and name not in INSTALLED]
             for name in names:
-                path = os.path.join(top, name)
+                path = os.path.join(at, name)
                 if name.endswith(".py") and path not in seen and len(seen) < MOST_FILES:
                     seen.add(path)
                     tree = self.tree(path)
                     if tree is not None:
-                        yield tree
+                        yield path, tree
 
     def trees(self) -> Iterator[ast.Module]:
         """The trees of the user's modules that are loaded so far, the script's first."""
+        yield from (tree for _, tree in self._loaded())
+
+    def _loaded(self) -> Iterator[tuple[str, ast.Module]]:
         script = self.tree(self.script)
         if script is not None:
-            yield script
+            yield self.script, script
         for module in list(sys.modules.values())[:]:
             path = getattr(module, "__file__", None)
             if isinstance(path, str) and path != self.script and path.endswith(".py") and self.is_users(path):
                 tree = self.tree(path)
                 if tree is not None:
-                    yield tree
+                    yield path, tree
 
 
 def _parsed(path: str) -> ast.Module | None:

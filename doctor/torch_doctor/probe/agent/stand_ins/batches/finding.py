@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import detecting
 from .apart import taken_of
+from .at_hand import classes, models
 from .candidates import Candidates
 from .parts import Part, Spec
 from .probabilities import OF_PROBABILITIES, PROBABILITIES, bound
@@ -19,13 +20,12 @@ from .trying import NotFoundError, Trials, leaves, unknown
 from .wanted import Applied, Wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from ..source import Sources
 
 PAIR = 2  # parts of a batch of which nothing else is known
 LOWER = ("numpy", "tolist", "item", "dim", "ndimension", "numel")
-CLASSES = 10  # where nothing tells how many there are
 PICTURE = (3, 32, 32)
 ARITHMETIC = frozenset("add radd sub rsub mul rmul truediv rtruediv neg mean sum getitem".split())
 """Operations between numbers, after which a loss is a single number still."""
@@ -71,7 +71,9 @@ class BatchFinder:
             for part in missing:
                 self._trials.settle(part, self._likely(part))
             return self.value(wanted)
-        for module in dict.fromkeys([*takers(self._sources, wanted, self.torch.nn.Module), *self.modules()]):
+        for module in dict.fromkeys(
+            [*takers(self._sources, wanted, self.torch.nn.Module), *models(self.torch, self._sources)]
+        ):
             if self._fit(list(unknown(wanted)), [module], functools.partial(self.call_module, module), wanted):
                 return self.value(wanted)
         raise NotFoundError
@@ -130,7 +132,7 @@ class BatchFinder:
         parts.sort(key=lambda each: not all(part.is_result for part in unknown(each)))
         for each in parts if same else parts[:1]:
             high = PROBABILITIES if name in OF_PROBABILITIES else 0
-            self._resolve(each, shape if same else (self.rows, self._classes()), high)
+            self._resolve(each, shape if same else (self.rows, classes(self.torch, self._sources)), high)
         value = self.called(node.function, node.arguments, node.keywords)
         if type(value) is Wanted:
             raise NotFoundError
@@ -142,23 +144,7 @@ class BatchFinder:
         frame = self._sources.innermost()
         if shapes and frame is not None and frame.f_code.co_name == "forward":
             return Spec(tuple(shapes[0]))
-        return Spec((self.rows, self._classes()))
-
-    def _classes(self) -> int:
-        """How many classes there seem to be: by a name for their number, else by the largest label at hand."""
-        largest = 0
-        for frame in self._sources.frames():
-            for space in (frame.f_locals, frame.f_globals):
-                for name, value in list(space.items()):
-                    if type(value) is int and "class" in name.lower() and value > 1:
-                        return value
-                    if (
-                        isinstance(value, self.torch.Tensor)
-                        and type(value) is not Wanted
-                        and value.dtype == self.torch.int64
-                    ):
-                        largest = max(largest, int(value.max()) + 1 if value.numel() else 0)
-        return max(largest, CLASSES)
+        return Spec((self.rows, classes(self.torch, self._sources)))
 
     # --- what stand-ins return ---
 
@@ -186,7 +172,7 @@ class BatchFinder:
         """What was found out about them: the key, the form and the shapes that went in, of each."""
         for part in self._scoring:
             if part.wants() and not part.parts:
-                self._trials.settle(part, Spec((self.rows, self._classes())))
+                self._trials.settle(part, Spec((self.rows, classes(self.torch, self._sources))))
         return [[key, part.learnt(), shapes] for key, (part, shapes) in self._results.items()]
 
     def given(self, values: Any) -> Any:
@@ -232,7 +218,7 @@ class BatchFinder:
 
     def names(self, part: Part) -> list[str]:
         """What the models at hand take by name; of a part of a batch, what a model that finds objects is to find."""
-        for module in self.modules():
+        for module in models(self.torch, self._sources):
             if not self.is_whole(part) and (detector := detecting.detector(module)) is not None:
                 return list(detecting.targets(detector))
             taken = inspect.signature(module.forward).parameters.values()
@@ -260,7 +246,7 @@ class BatchFinder:
 
     def _beside(self, function: Any, name: str, missing: list[Part], given: list[Any], whole: Any) -> None:
         if all(part.is_result for part in missing):
-            candidates = self._candidates().results(name, given, self._classes())
+            candidates = self._candidates().results(name, given, classes(self.torch, self._sources))
         else:
             candidates = self._candidates().beside(name, given, [each.shape for each in self._trials.found])
         wanted = [each for each in leaves(whole) if type(each) is Wanted]
@@ -289,14 +275,3 @@ class BatchFinder:
         namespaces = [space for frame in self._sources.frames() for space in (frame.f_locals, frame.f_globals)]
         own = [vars(layer) for module in modules for layer in module.modules() if not is_torchs(layer)]
         return Candidates(self.torch, self.rows, sizes([*own, *namespaces], flattened(modules)))
-
-    def modules(self) -> Iterator[Any]:
-        """The models at hand: of the user's frames, the innermost first, and of their objects."""
-        kind, seen = self.torch.nn.Module, set()
-        spaces = (space for frame in self._sources.frames() for space in (frame.f_locals, frame.f_globals))
-        for value in (value for space in spaces for value in list(space.values())):
-            held = {} if isinstance(value, (kind, type)) else getattr(value, "__dict__", {})
-            for each in (value, *held.values()):
-                if isinstance(each, kind) and id(each) not in seen and any(True for _ in each.parameters()):
-                    seen.add(id(each))
-                    yield each

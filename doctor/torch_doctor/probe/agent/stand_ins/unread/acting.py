@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 from typing import TYPE_CHECKING, Any
 
 from .. import told
-from ..batches.finding import BatchFinder
+from ..batches.at_hand import models
 from ..batches.wanted import Wanted
 from ..unknown.layers import layer_class
 from ..unknown.roles import MODULE as MODULE_ROLE
 from ..unknown.roles import OF_MODULES, OF_OTHERS_TOO, uses_of_name
 from ..unknown.things import current
-from .content import PATH, UnknownFormError, Unread
+from .content import UnknownFormError, Unread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -38,7 +39,7 @@ def is_module(sources: Sources, frame: FrameType, name: str) -> bool:
 class Acting:
     """Makes them when they are asked for what only they have, each once.
 
-    `is_direct`: a function of the script is called with placeholders, and not by the script.
+    `is_direct`: a function of the script is called with placeholders, which may be anything, and not by the script.
     """
 
     def __init__(self, torch: Any, sources: Sources, tell: Callable[..., None]) -> None:
@@ -69,8 +70,9 @@ class Acting:
         if made is None and (name == "backward" or (name == "step" and self._has_optimizer())):
             return functools.partial(self._done, name)  # by what scales losses, or of a schedule
         if made is None:
-            models = BatchFinder(self._torch, self._sources, 1).modules
-            made = self.optimizer(models()) if name in OF_OPTIMIZERS else self.module(PATH)
+            made = (
+                self.optimizer(models(self._torch, self._sources)) if name in OF_OPTIMIZERS else self.module(told.PATH)
+            )
             self._made[id(unread._node)] = made
         return getattr(made, name)
 
@@ -85,7 +87,10 @@ class Acting:
             message = "there is no loss to go backward from"
             raise UnknownFormError(message)
         self._tell(
-            "a schedule that was not read", "a scheduler that changes no learning rate", why=UNKNOWN, voids=[told.RATES]
+            "a schedule that was not read",
+            "a scheduler that changes no learning rate",
+            why=UNKNOWN,
+            voids=[told.RATES, told.OPTIMIZER],
         )
         return None
 
@@ -96,15 +101,23 @@ class Acting:
         given, tensor = (*arguments, *keywords.values()), self._torch.Tensor
         if any(isinstance(each, (self._torch.nn.Module, self._torch.optim.Optimizer)) for each in given):
             self._tell("a function that gets a model", "a call that does nothing", why=UNKNOWN, voids=[told.ACTIONS])
+        elif self.is_direct and self._is_for_itself():
+            Unread.chooses()  # it may do anything to what it knows
         elif any(isinstance(each, tensor) and type(each) is not Wanted and each.requires_grad for each in given):
             self._tell(
                 "a function that gets what a model gives", "values that fit the script", why=UNKNOWN, voids=MODULE
             )
-            current().explain(PATH, UNKNOWN)
-            return current().computed(f"{PATH} {id(unread._node)}", PATH, (arguments, keywords), None, ())
+            current().explain(told.PATH, UNKNOWN)
+            return current().computed(f"{told.PATH} {id(unread._node)}", told.PATH, (arguments, keywords), None, ())
         elif self.is_direct:
             Unread.chooses()  # it may hold what the loop goes through, or its model
         return None
+
+    def _is_for_itself(self) -> bool:
+        """Whether the script calls something for what it does, and not for what it gives."""
+        frame = self._sources.innermost()
+        statement = next(iter(self._sources.statements(frame)), None) if frame is not None else None
+        return isinstance(statement, ast.Expr)
 
     def _has_optimizer(self) -> bool:
         """Whether there is an optimizer among the values of the user's frames."""

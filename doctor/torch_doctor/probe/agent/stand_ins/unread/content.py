@@ -202,6 +202,7 @@ class Unread:
     __fspath__ = __repr__ = __str__
 
     def __enter__(self) -> Unread:
+        Unread.called(self, (), {})  # it is run as a function is
         return self
 
     def __exit__(self, *_: object) -> None: ...

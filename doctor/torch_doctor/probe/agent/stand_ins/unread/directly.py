@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...rehearsal import rehearsals
 from ..source import spelled
@@ -24,6 +24,14 @@ LOOPS = (ast.For, ast.While)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
+class Found(NamedTuple):
+    """A function, the file that it is in, and the class that it is a method of."""
+
+    path: str
+    owner: str
+    function: ast.FunctionDef
+
+
 class Directly:
     """Calls them until one has `trained`; `root` gives what is known of a placeholder by its name."""
 
@@ -35,8 +43,8 @@ class Directly:
         self._root = root
         self._trained = trained
 
-    def call(self) -> tuple[str, ast.FunctionDef] | None:
-        """The first that has trained, with the file that it is in; None where none has."""
+    def call(self) -> Found | None:
+        """The first that has trained; None where none has."""
         for module in self._modules():
             path: str = module.__file__  # type: ignore[assignment]  # `_modules`
             tree = self._sources.tree(path)
@@ -49,7 +57,7 @@ class Directly:
                     if rehearsals.under_way:
                         raise
                 if self._trained():
-                    return path, function
+                    return Found(path, owner, function)
                 if rehearsals.under_way:
                     return None
         return None

@@ -39,15 +39,8 @@ class Interposing:
         self._sources = sources
         self._methods: frozenset[str] | None = None
 
-    def might_anywhere(self, torch: Any) -> bool:
-        """Whether any file of the project might do that."""
-        self._methods = self._methods or _methods(torch)
-        trees = list(self._sources.project_trees())
-        return any(self._is_one(node, _named(node)) for tree in trees for node in ast.walk(tree))
-
     def might(self, torch: Any, error: BaseException, asking: FrameType) -> bool:
         """Whether the statement that failed in the frame that asks might have done that."""
-        self._methods = self._methods or _methods(torch)
         if self.fails_elsewhere(torch, error.__traceback__, asking):
             return True
         waiting = [*self._left(asking), *self._below(error.__traceback__, asking)]
@@ -55,7 +48,7 @@ class Interposing:
         while waiting:
             for node in ast.walk(waiting.pop()):
                 name = _named(node)
-                if _imports_more(node) or self._is_one(node, name):
+                if _imports_more(node) or self.is_one(torch, node):
                     return True
                 if name not in seen:
                     seen.add(name)
@@ -109,9 +102,16 @@ class Interposing:
                     found.setdefault(node.name, []).append(node)
         return found
 
-    def _is_one(self, node: ast.AST, name: str) -> bool:
+    def methods(self, torch: Any) -> frozenset[str]:
+        """The names of what can be called of what torch's loops consist of."""
+        self._methods = self._methods or _methods(torch)
+        return self._methods
+
+    def is_one(self, torch: Any, node: ast.AST) -> bool:
+        """Whether code does that here."""
+        name = _named(node)
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            return name in (self._methods or ())
+            return name in self.methods(torch)
         return name in UNSEEN or name in WATCHERS or HOOKS.match(name) is not None
 
 
@@ -130,7 +130,6 @@ def _named(node: ast.AST) -> str:
 
 
 def _methods(torch: Any) -> frozenset[str]:
-    """The names of what can be called of what torch's loops consist of."""
     owners = (torch.nn.Module, torch.optim.Optimizer, torch.Tensor, torch.nn.functional, torch.utils.data.DataLoader)
     names = {name for owner in owners for name in dir(owner) if callable(getattr(owner, name, None))}
     return frozenset(names | {"forward", "step", "collate_fn"})

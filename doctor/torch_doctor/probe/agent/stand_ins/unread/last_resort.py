@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from ..told import Asked
+from .callers import Callers
 from .content import UnknownFormError, Unread
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from ..source import Sources
     from ..told import Teller
+    from .directly import Found
     from .interposing import Interposing
 
 CAUGHT = (Exception, SystemExit)
@@ -55,10 +57,11 @@ class LastResort:
             self._teller.interposed(asking.f_code.co_filename, asking.f_lineno)
         self._breaks_here()
 
-    def is_called(self, torch: Any, path: str, function: ast.FunctionDef) -> None:
+    def is_called(self, torch: Any, found: Found) -> None:
         """Tells, of a function that was called with placeholders, whether its callers might put something between its lines."""
-        if self._interposing.might_anywhere(torch):
-            self._teller.interposed(path, function.lineno)
+        place = Callers(self._sources, self._interposing).might(torch, found)
+        if place is not None:
+            self._teller.interposed(*place)
 
     def _breaks_here(self) -> None:
         for frame in self._sources.frames():

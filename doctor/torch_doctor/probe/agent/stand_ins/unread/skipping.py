@@ -8,7 +8,6 @@ import contextlib
 import functools
 import importlib
 import io
-import os
 import re
 import sys
 import traceback
@@ -20,7 +19,7 @@ from ...guard import RefusedError
 from ...interfaces import mismatch
 from ...rehearsal import rehearsals
 from .. import told
-from ..demands import caught, gives_up
+from ..demands import gives_up
 from ..silent import Silent
 from ..source import AGENT, targets
 from ..stand_in import StandIn
@@ -28,6 +27,7 @@ from .acting import Acting, is_module
 from .content import UnknownFormError, Unread
 from .directly import Directly
 from .drawing import draws
+from .failures import Failures, imports_torch
 from .interposing import Interposing
 from .last_resort import CAUGHT, LastResort
 from .looking import Looking
@@ -36,9 +36,8 @@ from .models import built
 from .words import ChosenWords
 
 if TYPE_CHECKING:
-    from types import FrameType, TracebackType
+    from types import FrameType
 
-    from ..source import Sources
     from ..stand_in import Setting
 
 OWN = (
@@ -54,16 +53,8 @@ OWN = (
 """Errors that no data is to blame for, or that are no errors."""
 OF_NO_BATCH = (NameError, ImportError, OSError)
 """Errors that no batch is to blame for."""
-COMPUTING = ("nn", "optim", "autograd", "_tensor.py", "amp", "distributed")
-"""Parts of torch in which what is made up is not at fault, or is told."""
 SUBSTITUTE = re.compile(rf"{__name__.partition('.')[0]}\b|'(?:Unread|Unknown|Silent)'")
 """What is in the words of an error that was raised for what something made up is, whether or not it would have been read."""
-FETCHING = "_utils/fetch.py"
-LOOKING_ON = os.path.join(AGENT, "instruments") + os.sep
-BUILDING = frozenset({"__init__", "__new__", "__setattr__", "add_param_group", "add_module", "register_buffer"})
-"""Functions in which a model or an optimizer is built; as a last resort, what fails there is left out."""
-TRAINING = frozenset({"backward", "zero_grad"})
-"""Names of which one is in whatever trains."""
 MODEL = (told.VALUES, told.SHAPES, told.ARGUMENTS, told.INSIDE, told.WEIGHTS)
 """What is unknown of a model whose arguments were made up."""
 OF_SAMPLES = frozenset(("__getitem__", "__len__", "__iter__", "__next__", "collate_fn"))
@@ -89,6 +80,7 @@ class SkippedStatements(StandIn):
         self._acting: Acting | None = None
         self._interposing = Interposing(self.sources)
         self._last = LastResort(self.sources, self.teller, self._interposing) if self.plan.get("alone") else None
+        self._failures = Failures(self.sources, but_built=self._last is not None)
 
     def prepare(self) -> None:
         """Answers what guarded statements ask."""
@@ -165,18 +157,18 @@ class SkippedStatements(StandIn):
         """As a last resort, calls what trains, where the script has ended without; whether that did."""
         if self._last is None or self._training or rehearsals.under_way or self._torch is None:
             return False
-        if error is not None and self._computes(error.__traceback__, None):
+        if error is not None and self._failures.in_training(self._torch, error.__traceback__, None):
             return False  # it has come to its training, and fails there
         meeting = self._meet()
         if self._acting is None:
             return False
-        self._acting.is_direct = True
         if error is not None:
-            self._tell_left_out(error, frames_of(error, self.sources))
+            self._tell_left_out(error, self._failures.frames(error))
+        self._acting.is_direct = True
         found = Directly(self.sources, self._acting, meeting.root, lambda: self._training).call()
         if found is None:
             return False
-        self._last.is_called(self._torch, *found)
+        self._last.is_called(self._torch, found)
         return True
 
     def _goes_on(self) -> bool:
@@ -193,8 +185,8 @@ class SkippedStatements(StandIn):
         apart = self._last is not None and isinstance(error, OF_NO_BATCH)
         if (rehearsals.under_way and not apart) or (self._training and (not times or self._last is not None)):
             return False
-        own = not self._drawn and self._computes(error.__traceback__, frame)
-        if own or self._is_handled(frame, error):
+        own = not self._drawn and self._failures.in_training(self._torch, error.__traceback__, frame)
+        if own or self._failures.is_handled(frame, error):
             return False
         self._times[place] = times + 1
         if self._last is not None:
@@ -239,9 +231,7 @@ class SkippedStatements(StandIn):
 
     def _has_torch(self) -> bool:
         """Whether there is torch; a script that reads data first imports it later."""
-        if self._torch is None and any(
-            _imports_torch(node) for tree in self.sources.trees() for node in ast.walk(tree)
-        ):
+        if self._torch is None and any(imports_torch(node) for tree in self.sources.trees() for node in ast.walk(tree)):
             with contextlib.suppress(Exception):
                 importlib.import_module("torch")
         return self._torch is not None
@@ -249,7 +239,7 @@ class SkippedStatements(StandIn):
     def _is_of_data(self, frame: FrameType, error: Exception) -> bool:
         if isinstance(error, AttributeError) and type(getattr(error, "obj", None)).__name__ in ("module", "type"):
             return False
-        if isinstance(error, OSError) or told.FILES in self.teller.voided or self._lacks_data(error):
+        if isinstance(error, OSError) or told.FILES in self.teller.voided or self._failures.lacks_data(error):
             return True
         if SUBSTITUTE.search(f"{error} {type(getattr(error, 'obj', None))}"):
             return True
@@ -259,47 +249,6 @@ class SkippedStatements(StandIn):
         """Whether the statement itself ends the script, with a failure, for want of data."""
         itself = gives_up(self.sources.statements(frame)[:1], returning=False)
         return itself and error.code not in (None, 0) and (self._looking.in_vain or told.FILES in self.teller.voided)
-
-    def _lacks_data(self, error: Exception) -> bool:
-        """Whether a library says that it lacks data of its own, as nltk does: a failed look-up that is no key and no index."""
-        trace = error.__traceback__
-        while trace is not None and trace.tb_next is not None:
-            trace = trace.tb_next
-        return (
-            type(error) is LookupError
-            and trace is not None
-            and not self.sources.is_users(trace.tb_frame.f_code.co_filename)
-        )
-
-    def _computes(self, trace: TracebackType | None, asking: FrameType | None) -> bool:
-        """Whether it failed in a model or in what trains one, on the way from the frame that asks."""
-        while trace is not None:
-            frame = trace.tb_frame
-            path = frame.f_code.co_filename.replace("\\", "/")
-            if frame is not asking and self.sources.is_users(path) and TRAINING & {*frame.f_code.co_names}:
-                return True
-            _, found, inside = path.rpartition("/torch/")
-            computes = (found and inside.startswith(COMPUTING)) or self._is_models(frame)
-            if computes and (self._last is None or frame.f_code.co_name not in BUILDING):
-                return True
-            trace = trace.tb_next
-        return False
-
-    def _is_models(self, frame: FrameType) -> bool:
-        own = self._torch.nn.Module
-        return self.sources.is_users(frame.f_code.co_filename) and isinstance(frame.f_locals.get("self"), own)
-
-    def _is_handled(self, frame: FrameType | None, error: BaseException) -> bool:
-        """Whether a handler of the user's, or a loader, waits for such an error."""
-        names = {kind.__name__ for kind in type(error).__mro__}
-        while frame is not None:
-            path = frame.f_code.co_filename
-            if path.replace("\\", "/").endswith(FETCHING) or path.startswith(LOOKING_ON):
-                return True
-            if self.sources.is_users(path) and any(names & each for each in caught(self.sources, frame)):
-                return True
-            frame = frame.f_back
-        return False
 
     def _say(self, frame: FrameType, error: BaseException) -> None:
         alone = self._last is not None
@@ -322,14 +271,3 @@ class SkippedStatements(StandIn):
             values = described(error, error.__traceback__, self.sources)
             words = "".join(traceback.format_exception_only(type(error), error)).strip()
             self.teller.left_out(words, frames, values)
-
-
-def frames_of(error: BaseException, sources: Sources) -> list[FrameType]:
-    """The user's frames in which something failed, the outermost first."""
-    return [frame for frame, _ in traceback.walk_tb(error.__traceback__) if sources.is_users(frame.f_code.co_filename)]
-
-
-def _imports_torch(node: ast.AST) -> bool:
-    names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-    names += [each.name for each in node.names] if isinstance(node, ast.Import) else []
-    return any(name.partition(".")[0] == "torch" for name in names)

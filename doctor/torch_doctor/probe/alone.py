@@ -34,8 +34,11 @@ def words(trace: Trace) -> str:
 
 
 def reason(trace: Trace) -> str:
-    """What kept the script from its training loop: the first failure that was left out; empty where none is known."""
-    first = next(iter(trace.run.left_out if trace.run is not None else ()), None)
+    """What kept the script from its training loop: the first failure that was left out; empty where none did.
+
+    Where the script came to its end, only what was called with placeholders has failed.
+    """
+    first = next(iter(trace.run.left_out if trace.run is not None and trace.ended is None else ()), None)
     if first is None:
         return ""
     said = " ".join(first.exception.split())[:LONGEST]

@@ -58,7 +58,8 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-def train(model, loader):
+def train(model, loader, folder):
+    open(folder)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for x, y in loader:
         loss = nn.functional.cross_entropy(model(x), y)
@@ -80,6 +81,7 @@ def test_what_a_script_without_training_shows_counts_as_well(tmp_path: Path) -> 
     )
     found = {(each["code"], each["verdict"]) for each in json.loads(done.stdout)}
     assert found == {("TDR101", "confirmed"), ("TDR502", "confirmed")}, done.stderr
+    assert "did not reach its training loop; `train` was run alone" in re.sub(r"\s+", " ", done.stderr)
 
 
 LIBRARY = """

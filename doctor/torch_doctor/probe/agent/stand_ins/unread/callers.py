@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .interposing import Interposing
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+TESTS = (ast.If, ast.IfExp, ast.While)
 IMPLICIT = frozenset("forward __call__ __iter__ __next__ __getitem__ __len__ __enter__ __exit__ __getattr__".split())
 """Methods that a loop runs without their names; generators are run so, too."""
 Place = tuple[str, int]
@@ -40,7 +41,7 @@ class Callers:
         return next(self._places(torch, found, trees), None)
 
     def _places(self, torch: Any, found: Found, trees: dict[str, ast.Module]) -> Iterator[Place]:
-        """Classes that inherit from that of a method, methods for these, loops over what is called back, what is replaced."""
+        """Classes that inherit from that of a method, methods for these, calls back, switches, and what is replaced."""
         classes = [
             (path, node) for path, tree in trees.items() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
         ]
@@ -56,10 +57,36 @@ class Callers:
             for node in ast.walk(trees[path]):
                 if isinstance(node, (ast.For, ast.Expr)) and _calls_back(node, methods):
                     yield path, node.lineno
+        yield from _switches(found.function, trees)
         tops = {name for each in trees[found.path].body for name in _named_by(each)}
         for path, tree in trees.items():
             if path != found.path:
                 yield from ((path, row) for row in _replaced(tree, tops))
+
+
+def _switches(function: ast.FunctionDef, trees: dict[str, ast.Module]) -> Iterator[Place]:
+    """Where code that the function does not run gives a value to what is tested in code that it runs."""
+    named: dict[str, list[ast.AST]] = {}
+    for node in (node for tree in trees.values() for node in ast.walk(tree)):
+        if isinstance(node, FUNCTIONS):
+            named.setdefault(node.name, []).append(node)
+    run, waiting, tested = {"__init__"}, [function.name], set[str]()
+    while waiting:
+        run.add(name := waiting.pop())
+        inside = [node for each in named.get(name, ()) for node in ast.walk(each)]
+        for node in inside:
+            if isinstance(node, TESTS):
+                tested |= {spelled(each) for each in ast.walk(node.test)}
+        waiting += ({spelled(node) for node in inside} & named.keys()) - run - {*waiting}
+    for path, tree in trees.items():
+        outside: list[ast.AST] = [tree]
+        while outside:
+            node = outside.pop()
+            stored = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr in tested
+            if stored or (isinstance(node, ast.Global) and tested & {*node.names}):
+                yield path, node.lineno  # type: ignore[attr-defined]  # an expression or a statement
+            if not (isinstance(node, FUNCTIONS) and node.name in run):
+                outside += ast.iter_child_nodes(node)
 
 
 def _above(owner: str, kinds: Iterable[ast.ClassDef]) -> Iterator[str]:

@@ -109,6 +109,10 @@ def test_a_script_that_fails_by_itself_shows_where() -> None:
             "UnknownFormError: its shape",
         ),
         ("TypeError: unsupported operand type(s) for /: 'Unread' and 'int'", "TypeError: unsupported operand"),
+        (
+            "UnpicklingError: NEWOBJ class argument must be a type, not Unknown",
+            "UnpicklingError: NEWOBJ class argument",
+        ),
     ],
 )
 def test_a_substitute_that_raises_is_no_fault_of_the_script(exception: str, said: str) -> None:

@@ -39,7 +39,7 @@ OF_NOTHING = ("AttributeError", "TypeError")  # these are for missing passes onl
 PLACE = 'File "'  # what the words of a SyntaxError begin with
 NAME = re.compile(r"[A-Za-z](?:[\w-]*\w)?")
 PREFIX = re.compile(r"\b_torch_doctor_agent(?:\.\w+)*\.(?=\w)")
-SUBSTITUTE = re.compile(rf"{PREFIX.pattern}|'(?:Unread|Unknown|Silent|Wanted)'")
+SUBSTITUTE = re.compile(rf"{PREFIX.pattern}|(?:'|\bnot )(?:Unread|Unknown|Silent|Wanted)(?:'|$)", re.MULTILINE)
 """What is in the words of an exception that the probe's placeholders raised, or that was raised for what they are."""
 OF_PYTHON_2 = (
     "SyntaxError: Missing parentheses in call to 'print'",

@@ -112,8 +112,7 @@ class Trace(Struct, eq=False):
 
     def begin_as(self, other: Trace) -> None:
         """Begin with the events of another trace of the same witness; they keep their numbers, and ours come after a gap."""
-        self.events = list(other.events)
-        self.branches = list(other.branches)
+        self.events, self.branches = list(other.events), list(other.branches)
         self.invented = set(other.invented)
         self._kept = len(self.events)
         self._by_type = {kind: list(events) for kind, events in other._by_type.items()}

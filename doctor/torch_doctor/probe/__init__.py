@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.environments import NoInterpreterError
-from torch_doctor.probe import remarks
+from torch_doctor.probe import remarks, unreached
 from torch_doctor.probe.feeding import fed_by
 from torch_doctor.probe.following import Attention, Follower, Stop
 from torch_doctor.probe.hearing import heard
@@ -16,7 +16,7 @@ from torch_doctor.probe.interpreter import interpreter
 from torch_doctor.probe.launch import Limits, launched
 from torch_doctor.probe.lessons.course import Course
 from torch_doctor.probe.older_versions import unsupported
-from torch_doctor.probe.plan import AGAIN, LessonKeeper, Request, again, foreseen, loops, plan
+from torch_doctor.probe.plan import AGAIN, LessonKeeper, Request, again, foreseen, plan
 from torch_doctor.probe.protocol import Reader
 from torch_doctor.probe.ranks import failed
 from torch_doctor.probe.remarks import exits, explained, unsaid, unsaid_rules
@@ -80,6 +80,7 @@ class Outcome:
     seconds: float = 0.0
     peak: int = 0
     notes: tuple[str, ...] = ()
+    why: str = ""
 
     @property
     def failed(self) -> bool:
@@ -110,7 +111,8 @@ def probe(
     name = names.shown(request.script)
     attention = replace(waits or Attention(), script=name)
     limits = Limits(seconds=request.seconds, memory=request.memory)
-    expected, course = foreseen(traces), _course(request, name, names, traces)
+    text = functools.partial(_text, names)
+    expected, course = foreseen(traces), Course(request, name, text, traces)
     read = functools.partial(_reader, name, names)
 
     def attempt(scheme: dict[str, Any], seconds: float) -> Heard:
@@ -120,7 +122,7 @@ def probe(
     try:
         python = interpreter(request.python, request.root)
         with scratch_folder() as scratch:
-            first = plan(request, scratch, rules, traces, names.absolute, laid=names.laid)
+            first = plan(request, scratch, rules, traces, names.absolute, laid=names.laid, text=text)
             first |= course.told(request.seconds)
             first["server"], word = _server(request, python, rules, attention)
             if (alone := _alone(request, python.path, first, attention)) is not None:
@@ -135,6 +137,7 @@ def probe(
     learnt = course.end()
     outcome = replace(_outcome(name, best.readers, done, limits), seconds=course.seconds, notes=tuple(course.notes))
     outcome = _with_versions(_as_stopped(outcome, course, name, limits), reader, request)
+    outcome = replace(outcome, why=_why(course.stopped or best, traces, text))
     if reader.greeted:
         ran = remarks.ran(name, reader.trace, python, outcome.seconds)
         outcome = replace(outcome, remarks=(ran, *filter(None, [word, learnt]), *outcome.remarks))
@@ -160,10 +163,6 @@ def probe(
                 outcome.trace.add(event)
         return replace(outcome, seconds=course.seconds + other.seconds, peak=max(done.peak, other.peak))
     return outcome
-
-
-def _course(request: Request, name: str, names: Names, traces: Sequence[Trace]) -> Course:
-    return Course(request, name, functools.partial(_text, names), trains=bool(loops(traces)))
 
 
 def _alone(request: Request, python: Path, first: dict[str, Any], attention: Attention) -> Outcome | None:
@@ -241,6 +240,14 @@ def _as_stopped(outcome: Outcome, course: Course, name: str, limits: Limits) -> 
         outcome.trace.ended = stopped.trace
     where = exits(run)
     return replace(outcome, ending=stopped.ending or (where and f"{name} {where}"), stopped=False)
+
+
+def _why(heard: Heard, traces: Sequence[Trace], text: Callable[[str], str]) -> str:
+    """What kept a script from an update; empty where it made one, or did not come to its end."""
+    run = heard.reader.run
+    if run.end.how not in ("end", "exit") or remarks.updates(heard.reader.trace):
+        return ""
+    return unreached.said(heard.reader.trace, heard.launched, unreached.why(traces, run, text))
 
 
 def _with_versions(outcome: Outcome, reader: Reader, request: Request) -> Outcome:

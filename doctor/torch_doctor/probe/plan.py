@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from torch_doctor.probe.unreached import places as ways
 from torch_doctor.trace import (
     Backward,
     Forward,
@@ -108,13 +109,16 @@ def plan(  # noqa: PLR0913 - two ways of naming places, and what is told
     absolute: Callable[[str], Path],
     *,
     laid: Callable[[Site], Site] = lambda site: site,
+    text: Callable[[str], str] = lambda _: "",
 ) -> dict[str, Any]:
     """What the agent is told; `absolute` gives the file that the path of a static site stands for, `laid` the place in it.
+
+    `text` is that of a file.
 
     What is run of a notebook is the text of its cells: a site in a cell lies on a row of that.
     """
     places: dict[str, set[int]] = defaultdict(set)
-    for site in map(laid, request.places):
+    for site in map(laid, request.places | ways(traces, text)):
         if site.cell is None:
             places[str(absolute(site.path))].add(site.row)
     besides = ALONE if request.climb is not None else frozenset[str]()

@@ -45,6 +45,13 @@ OF_PYTHON_2 = (
     "SyntaxError: Missing parentheses in call to 'print'",
     "SyntaxError: multiple exception types must be parenthesized",
     "TabError: ",
+    "'dict' object has no attribute 'has_key'",
+    *(f"'dict' object has no attribute 'iter{kind}'" for kind in ("items", "keys", "values")),
+    *(f"name '{name}' is not defined" for name in ("xrange", "raw_input", "unicode", "basestring", "unichr")),
+    *(
+        f"No module named '{name}'"
+        for name in ("cPickle", "urllib2", "urlparse", "Queue", "ConfigParser", "StringIO", "Tkinter")
+    ),
 )
 LIMITS = {
     "time": "did not finish within {seconds:g} s and was stopped (see `--probe-timeout`)",
@@ -121,7 +128,7 @@ def ending(name: str, run: Run, launched: Launched, limits: Limits, which: str =
     if end.how == "killed":
         return f"{which} {_without_a_word(end.status or launched.status, launched)}"
     if end.how == "exit" and end.status:
-        words = _last_words(launched)
+        words = last_words(launched)
         return "\n    ".join([f"{which} exited with status {end.status}{words}", *_suspect(run, words)])
     return ""
 
@@ -249,7 +256,7 @@ def unsaid_rules(trace: Trace, judgement: Judgement) -> Iterator[str]:
 def _without_a_word(status: int, launched: Launched) -> str:
     if status == 0:
         return "ended after closing the probe's channel: its last actions are unknown"
-    return f"ended without an error message: {_status(status)}{_last_words(launched)}"
+    return f"ended without an error message: {_status(status)}{last_words(launched)}"
 
 
 def _status(status: int) -> str:
@@ -261,6 +268,7 @@ def _status(status: int) -> str:
         return f"signal {-status}"
 
 
-def _last_words(launched: Launched) -> str:
+def last_words(launched: Launched) -> str:
+    """The last line that the script printed, in words; empty where it printed none."""
     lines = [line.strip() for line in launched.output.text().splitlines() if line.strip()]
     return f"; last line of output: {printable(lines[-1][:LONGEST_WORDS])}" if lines else ""

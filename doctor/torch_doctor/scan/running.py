@@ -186,20 +186,17 @@ def _hear(scan: Scanning, outcome: Outcome, script: Path, part: Runnable, how: P
 
 def _unseen(name: str, outcome: Outcome, part: Runnable) -> list[str]:
     """Return whether a run was stopped early, or reached no optimizer step although there is an optimizer, in words."""
-    from torch_doctor.probe import exits  # noqa: PLC0415 - only where it is asked for
-
+    why = f": {outcome.why}" if outcome.why else ""
     if outcome.stopped:
         return [f"{name} was stopped before it finished"]
     if outcome.trace is not None and outcome.trace.run is not None and outcome.trace.run.alone:
-        return [f"{name} did not reach its training loop"]
+        return [f"{name} did not reach its training loop{why}"]
     traces = part.traces if outcome.trace is None else (*part.traces, outcome.trace)
     if outcome.trace is not None and outcome.trace.of(EVENTS["Stepped"]):
         return []
-    if not any(trace.of(EVENTS["OptimizerBuilt"]) for trace in traces):
+    if not why and not any(trace.of(EVENTS["OptimizerBuilt"]) for trace in traces):
         return []
-    run = None if outcome.trace is None else outcome.trace.run
-    where = "" if run is None else exits(run)
-    return [f"{name} reached no optimizer step{where and f': it {where}'}"]
+    return [f"{name} reached no optimizer step{why}"]
 
 
 def _for_more_processes(options: Options, trace: Trace, judged: Sequence[Finding]) -> Iterator[str]:

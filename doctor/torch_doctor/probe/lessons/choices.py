@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from torch_doctor.probe.lessons.lesson import Failure
+    from torch_doctor.trace import Site
 
 IS, IS_NOT = (ast.Eq, ast.In), (ast.NotEq, ast.NotIn)
 
@@ -42,8 +43,18 @@ def _selected(failure: Failure) -> Iterator[tuple[ast.Attribute, list[str | int]
                 yield node.slice, values
 
 
-def _tested(failure: Failure, row: int, text: str) -> Iterator[tuple[ast.Attribute, list[str | int]]]:
-    """The attributes that the tests which lead to a line compare, with the values that lead elsewhere."""
+def leading(failure: Failure, site: Site) -> Lesson | None:
+    """The value of a setting with which the tests around a line lead there."""
+    for setting, values in _tested(failure, site.row, failure.text(site.path), there=True):
+        if not failure.knows("argument", setting.attr):
+            return Lesson("argument", setting.attr, values[0], f"`{ast.unparse(setting)}` is {values[0]!r}")
+    return None
+
+
+def _tested(
+    failure: Failure, row: int, text: str, *, there: bool = False
+) -> Iterator[tuple[ast.Attribute, list[str | int]]]:
+    """The attributes that the tests which lead to a line compare, with the values that lead elsewhere, or `there`."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
@@ -52,7 +63,8 @@ def _tested(failure: Failure, row: int, text: str) -> Iterator[tuple[ast.Attribu
     for node in ast.walk(tree):
         if not isinstance(node, ast.If):
             continue
-        kinds = IS if _holds(node.orelse, row) else IS_NOT if _holds(node.body, row) else ()
+        taken, other = (IS, IS_NOT) if there else (IS_NOT, IS)
+        kinds = other if _holds(node.orelse, row) else taken if _holds(node.body, row) else ()
         for each in ast.walk(node.test):
             if (
                 isinstance(each, ast.Compare)

@@ -7,20 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from torch_doctor.probe import unreached
 from torch_doctor.probe.lessons.lesson import Lesson
 from torch_doctor.probe.lessons.reading import learn
-from torch_doctor.probe.plan import SHARE
+from torch_doctor.probe.plan import SHARE, loops
 from torch_doctor.probe.remarks import updates
 from torch_doctor.probe.scratch import scratch_folder
 from torch_doctor.probe.server import NoServerError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from torch_doctor.probe.following import Attention
     from torch_doctor.probe.hearing import Heard
     from torch_doctor.probe.plan import Request
+    from torch_doctor.trace import Run, Trace
 
 MOST = 8  # attempts
 WANTED = 2  # updates, after which an attempt has shown enough
@@ -36,14 +38,15 @@ class Course:
 
     `lessons` are those of the attempt that came furthest, `notes` tell of each attempt that was not the last, and `seconds`
     is how long all of them took. `stopped` is the attempt that came furthest without an update, where the training loop was
-    run alone after it. `trains` tells whether its source shows a loop that trains.
+    run alone after it. `traces` are what its source shows.
     """
 
-    def __init__(self, request: Request, name: str, text: Callable[[str], str], *, trains: bool = False) -> None:
+    def __init__(self, request: Request, name: str, text: Callable[[str], str], traces: Sequence[Trace] = ()) -> None:
         self._request = request
         self._name = name
         self._text = text
-        self._trains = trains
+        self._traces = traces
+        self._trains = bool(loops(traces))
         self._heard: list[Heard] = []
         self._failures: set[tuple[Any, ...]] = set()
         kept = request.kept.get(request) if request.kept is not None and self._learns() else b"[]"
@@ -82,17 +85,19 @@ class Course:
         steps = updates(heard.reader.trace)
         if self._learns() and steps == 0 and (heard.launched.ended_for == "time" or run.end.how == "stopped"):
             return self._too_slow(heard, left) and not attention.stop.asked
-        failed = run.end.how == "exception" or (run.end.how in ("end", "exit") and bool(run.left_out) and not steps)
+        failed = run.end.how == "exception" or (run.end.how in ("end", "exit") and not steps)
         if not self._learns() or steps >= WANTED or not failed or run.doubt or attention.stop.asked:
             return False
         place = run.end.frames[-1].site if run.end.frames else None
         failure, lessons = (run.end.exception, place, *(each.exception for each in run.left_out)), list[Lesson]()
         if failure not in self._failures and len(self._heard) < MOST and left >= max(LEAST, heard.launched.seconds):
-            lessons = learn(run, self._next, self._text)
+            lessons = self._learn(run)
         self._failures.add(failure)
         if lessons or len(self._heard) > 1:
             at = f" ({place})" if place is not None else ""
-            words = " ".join(run.end.exception.split())[:LONGEST] or "its data was left out"
+            words = " ".join(run.end.exception.split())[:LONGEST] or (
+                "its data was left out" if run.left_out else "it trained nothing"
+            )
             then = (
                 f"in the next one, {'; '.join(each.words for each in lessons)}"
                 if lessons
@@ -103,6 +108,13 @@ class Course:
         about = {(each.kind, each.what) for each in lessons}
         self._next = [*(each for each in self._next if (each.kind, each.what) not in about), *lessons]
         return bool(lessons)
+
+    def _learn(self, run: Run) -> list[Lesson]:
+        """What an attempt teaches: by its failures, or else, where it turned away from the training, by what decided that."""
+        found = learn(run, self._next, self._text)
+        if found or run.end.how == "exception" or self._request.args:
+            return found  # who gives arguments may want something else than to train
+        return unreached.chosen(self._traces, run, self._next, self._text)
 
     def _ends_alone(self, attention: Attention) -> bool:
         """Whether the script runs once more, without the statements that fail before its training loop."""

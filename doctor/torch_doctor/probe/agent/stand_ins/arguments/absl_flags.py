@@ -38,9 +38,12 @@ def _patch(stand_in: StandIn, module: ModuleType) -> None:
     @functools.wraps(call)
     def called(self: Any, argv: Any, *arguments: Any, **keywords: Any) -> Any:
         words = list(argv)
-        for name in stand_in.learnt.names("argument"):  # those that an earlier attempt gave up without
-            if name in self and self[name].value is None and not any(word.startswith(f"--{name}") for word in words):
-                value = stand_in.learnt.of("argument", name)
+        for name in stand_in.learnt.names(
+            "argument"
+        ):  # those that an earlier attempt gave up without, or did not train
+            value = stand_in.learnt.of("argument", name)
+            left = name in self and (self[name].value is None or value is not None)
+            if left and not any(word.startswith(f"--{name}") for word in words):
                 words.append(f"--{name}={_value(self[name], name, stand_in) if value is None else value}")
         for _ in range(MOST_FLAGS):
             try:

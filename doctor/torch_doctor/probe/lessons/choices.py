@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from torch_doctor.probe.lessons.lesson import Failure
     from torch_doctor.trace import Site
 
+Setting = ast.Attribute | ast.Name
 IS, IS_NOT = (ast.Eq, ast.In), (ast.NotEq, ast.NotIn)
 
 
@@ -29,12 +30,12 @@ def read(failure: Failure) -> Lesson | None:
         refused = failure.terms.get(ast.unparse(setting), ...)
         if refused in values or not isinstance(refused, (str, int, type(None))):
             continue
-        if not failure.knows("argument", setting.attr):
-            return Lesson("argument", setting.attr, values[0], f"`{ast.unparse(setting)}` is {values[0]!r}")
+        if not failure.knows("argument", _name(setting)):
+            return Lesson("argument", _name(setting), values[0], f"`{ast.unparse(setting)}` is {values[0]!r}")
     return None
 
 
-def _selected(failure: Failure) -> Iterator[tuple[ast.Attribute, list[str | int]]]:
+def _selected(failure: Failure) -> Iterator[tuple[Setting, list[str | int]]]:
     """The attributes by which the line that failed selects from a dictionary of the script, and the keys of that."""
     for node in ast.walk(parsed(failure.line) or ast.Pass()):
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Attribute):
@@ -46,20 +47,23 @@ def _selected(failure: Failure) -> Iterator[tuple[ast.Attribute, list[str | int]
 def leading(failure: Failure, site: Site) -> Lesson | None:
     """The value of a setting with which the tests around a line lead there."""
     for setting, values in _tested(failure, site.row, failure.text(site.path), there=True):
-        if not failure.knows("argument", setting.attr):
-            return Lesson("argument", setting.attr, values[0], f"`{ast.unparse(setting)}` is {values[0]!r}")
+        if not failure.knows("argument", _name(setting)):
+            return Lesson("argument", _name(setting), values[0], f"`{ast.unparse(setting)}` is {values[0]!r}")
     return None
 
 
-def _tested(
-    failure: Failure, row: int, text: str, *, there: bool = False
-) -> Iterator[tuple[ast.Attribute, list[str | int]]]:
-    """The attributes that the tests which lead to a line compare, with the values that lead elsewhere, or `there`."""
+def _name(setting: Setting) -> str:
+    """What the option is called: a parameter that has its value mostly has its name."""
+    return setting.attr if isinstance(setting, ast.Attribute) else setting.id
+
+
+def _tested(failure: Failure, row: int, text: str, *, there: bool = False) -> Iterator[tuple[Setting, list[str | int]]]:
+    """The attributes and variables that the tests which lead to a line compare, with the values that lead elsewhere, or `there`."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return
-    found: dict[str, tuple[ast.Attribute, list[str | int]]] = {}
+    found: dict[str, tuple[Setting, list[str | int]]] = {}
     for node in ast.walk(tree):
         if not isinstance(node, ast.If):
             continue
@@ -68,7 +72,7 @@ def _tested(
         for each in ast.walk(node.test):
             if (
                 isinstance(each, ast.Compare)
-                and isinstance(each.left, ast.Attribute)
+                and isinstance(each.left, (ast.Attribute, ast.Name))
                 and isinstance(each.ops[0], kinds)
             ):
                 values = _values(each.comparators[0], failure)

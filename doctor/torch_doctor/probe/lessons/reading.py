@@ -10,6 +10,7 @@ from torch_doctor.probe.lessons import (
     counts,
     files,
     forms,
+    gpus,
     keys,
     kinds,
     parts,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from torch_doctor.probe.lessons.lesson import Lesson
     from torch_doctor.trace import Run
 
-ORDER = (shapes, arrays, forms, pictures, ranges, choices, keys, kinds, parts, versions, counts, sought, files)
+ORDER = (shapes, arrays, forms, pictures, ranges, choices, gpus, keys, kinds, parts, versions, counts, sought, files)
 
 MISSING = "FileNotFoundError"
 

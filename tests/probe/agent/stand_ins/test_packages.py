@@ -68,6 +68,35 @@ class Part:
 assert PARTS.build(dict(type="Part", size=3)).size == 3 and "mlp" in cfg.filename
 run(cfg.optimizer.lr, cfg.model.hidden, cfg.epochs, cfg["batch"])
 """,
+    "gflags": """
+import sys
+import gflags
+FLAGS = gflags.FLAGS
+gflags.DEFINE_float("rate", 0.1, "50% of it")
+gflags.DEFINE_integer("hidden", 16, "")
+gflags.DEFINE_bool("deep", True, "")
+gflags.DEFINE_string("times", 400, "")
+gflags.DEFINE_list("names", "a,b", "")
+assert FLAGS([sys.argv[0], "--hidden=8", "--nodeep", "rest"])[1:] == ["rest"]
+assert FLAGS.hidden == 8 and FLAGS.deep is False and FLAGS.times == 400 and FLAGS.names == ["a", "b"]
+FLAGS(sys.argv)
+FLAGS.deep = True
+assert "rate" in FLAGS and FLAGS["rate"].value == 0.1
+run(FLAGS.rate, FLAGS.hidden, 2, 8)
+""",
+    "absl": """
+from absl import app, flags, logging
+FLAGS = flags.FLAGS
+flags.DEFINE_float("rate", 0.1, "")
+flags.DEFINE_enum("kind", "a", ["a", "b"], "")
+flags.DEFINE_integer("hidden", None, "", lower_bound=1)
+flags.mark_flag_as_required("hidden")
+def main(argv):
+    logging.info("%s", FLAGS.kind)
+    run(FLAGS.rate, FLAGS.hidden, 2, 8)
+if __name__ == "__main__":
+    app.run(main)
+""",
     "tyro": """
 from dataclasses import dataclass, field
 from typing import Literal, Optional, Tuple

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .. import imports
 from . import config_parsers, told
 from .fallbacks import has_fallback, importing_frame, is_only_asking
-from .packages import attributes, nodes, parsers, roots, texts, words
+from .packages import attributes, flags, nodes, parsers, roots, texts, words
 from .removed.python import LooseVersion
 from .stand_in import StandIn
 from .unknown.names import UnknownModule
@@ -68,6 +68,7 @@ def _versions() -> dict[str, Any]:
 
 PACKAGES: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
     **attributes.NAMES,
+    **flags.NAMES,
     **nodes.NAMES,
     **parsers.NAMES,
     **roots.NAMES,

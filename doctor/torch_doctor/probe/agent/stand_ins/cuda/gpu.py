@@ -35,6 +35,7 @@ class Gpu(StandIn):
         why = "--device cpu" if torch.cuda.is_available() else ""
         pretend = bool(self.plan.get("pretend"))
         devices = Devices(torch, lambda: self.tell("cuda", "the CPU", why=why))
+        insists = pretend or bool(self.learnt.of("gpu"))
         memory = GpuContents(torch)
         if not pretend:  # else the places of all tensors are followed
             memory.on_use = Lineage(torch, memory).begin
@@ -42,4 +43,4 @@ class Gpu(StandIn):
         Factories(torch, devices, memory).patch()
         loading.patch(torch, devices)
         types.patch(torch, devices, memory, pretend=pretend)
-        Queries(torch, self.sources, devices.tell, insists=pretend, processes=self.ranks.count).patch()
+        Queries(torch, self.sources, devices.tell, insists=insists, processes=self.ranks.count).patch()

@@ -47,6 +47,17 @@ def test_the_one_that_was_asked_for(python: Callable[[str, str], Path], tmp_path
     assert (found.path, found.origin) == (program, "--python")
 
 
+def test_files_named_like_modules_of_a_library_are_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("csv", "json"):
+        (tmp_path / f"{name}.py").write_text("open('run', 'w')\nraise SystemExit\n", encoding="utf-8")
+    linked = tmp_path / "python"
+    linked.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n', encoding="utf-8")
+    linked.chmod(0o755)
+    assert interpreter(str(linked), tmp_path).torch
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_folder_is_an_environment(python: Callable[[str, str], Path], tmp_path: Path) -> None:
     program = python("env/bin/python", GOOD)
     assert interpreter(str(tmp_path / "env"), tmp_path).path == program

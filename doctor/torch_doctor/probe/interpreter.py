@@ -16,7 +16,9 @@ OLDEST_TORCH = (2, 4)
 PATIENCE = 30.0  # seconds for an interpreter to say who it is
 
 QUESTION = """
-import json, sys
+import sys
+sys.path[:] = [each for each in sys.path if each]
+import json
 try:
     from importlib.metadata import version
     torch = version("torch")
@@ -24,6 +26,7 @@ except Exception:
     torch = ""
 print(json.dumps([list(sys.version_info[:2]), torch]))
 """
+"""What an interpreter is asked; files of the current folder, which may be named like a library's, have no part in it."""
 
 
 @dataclass(frozen=True, slots=True)

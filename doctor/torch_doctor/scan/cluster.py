@@ -30,7 +30,14 @@ PARTS = 2
 DASK = "dask:"
 PATIENCE = "10s"
 """How long a scheduler may take to answer."""
-_PART = "from torch_doctor.scan import scan; from torch_doctor.scan.cluster import do; do(scan)"
+_PART = """
+import sys
+sys.path[:] = filter(None, sys.path)
+from torch_doctor.scan import scan
+from torch_doctor.scan.cluster import do
+do(scan)
+"""
+"""A part of a scan runs in the user's folder, whose files may be named like modules of a library: they are not run."""
 _LOOK = 0.5  # seconds between two looks at whether anybody still wants the result
 
 

@@ -73,7 +73,8 @@ def why(traces: Sequence[Trace], run: Run, text: Text) -> str:
         return f"the loop at {_at(before, text)} had nothing to go over"
     if before is None and way.outside is not None:
         return f"nothing that ran calls the training at {_at(way.outside, text)}"
-    return f"it ended before {_at(missed, text)}"
+    whose = "the training is called" if before is None and missed.path not in {each.path for each in run.passed} else ""
+    return f"{whose} at {_at(missed, text)}, where nothing ran" if whose else f"it ended before {_at(missed, text)}"
 
 
 def chosen(traces: Iterable[Trace], run: Run, known: Sequence[Lesson], text: Text) -> list[Lesson]:

@@ -171,13 +171,38 @@ assert set(parts(scores, labels)) == {"MulticlassAccuracy", "MulticlassF1Score"}
 both.update(torch.tensor([0.9, 0.2]), torch.tensor([1, 0]))
 assert both.compute() == 1
 """
+HPARAMS = """
+import argparse
+import pytorch_lightning as pl
+import torch
+class Net(pl.LightningModule):
+    def __init__(self, hparams):
+        super().__init__()
+        self.hparams = hparams
+        self.layer = torch.nn.Linear(4, self.hparams.size)
+assert Net(argparse.Namespace(size=3)).hparams.size == 3
+"""
+SETTINGS = """
+import hydra
+import torch
+@hydra.main(config_path="conf/config.yaml")
+def main(cfg):
+    assert torch.zeros(cfg.size).numel() == 4
+main()
+"""
+SCRIPTS = {
+    "pandas": TABLES,
+    "albumentations": CROPS,
+    "torchmetrics": METRICS,
+    "pytorch_lightning": HPARAMS,
+    "hydra": SETTINGS,
+}
 
 
-@pytest.mark.parametrize(
-    ("package", "script"), [("pandas", TABLES), ("albumentations", CROPS), ("torchmetrics", METRICS)]
-)
+@pytest.mark.parametrize(("package", "script"), SCRIPTS.items(), ids=SCRIPTS)
 def test_what_a_package_had_works_as_it_did(run: Any, write: Callable[..., Any], package: str, script: str) -> None:
     pytest.importorskip(package)
+    write("conf/config.yaml", "size: 4\n")
     write("train.py", script)
     outcome = run("scan", "train.py", "--probe", "--isolated")
     assert "fails" not in outcome.err, outcome.err

@@ -9,7 +9,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from ..imports import after
-from . import folders, picture_code, settings, told
+from . import folders, known_texts, picture_code, settings, told
 from .annotations import Annotations
 from .pictures import picture, side
 from .project_files import meant
@@ -106,7 +106,7 @@ class Files(StandIn):
         ending, form = os.path.splitext(name)[1].lower(), self.learnt.form(name)
         if form == "unread":
             return False
-        annotated = self._annotations.of(name) if form is None else None
+        annotated = known_texts.of(name, self._texts.lines) or self._annotations.of(name) if form is None else None
         if annotated is not None:
             content, how = annotated
         elif self._texts.are_records() and form in (None, "settings"):

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from .source import Sources
 
 ENDINGS = (".yaml", ".yml", ".json", ".toml", ".ini")
-RUNNING = frozenset({"SourceFileLoader", "spec_from_file_location", "run_path", "DEFINE_config_file", "fromfile"})
+RUNNING = frozenset(
+    {"load_source", "SourceFileLoader", "spec_from_file_location", "run_path", "DEFINE_config_file", "fromfile"}
+)
 """Functions that run a file as a module, or whose flag does."""
 CALLED = ("conf", "cfg", "param")
 OTHERS = ("environment", "conda", "docker", "mkdocs", "package", "codecov", "readthedocs", "action", "tsconfig")

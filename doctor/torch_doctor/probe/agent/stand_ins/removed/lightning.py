@@ -77,6 +77,7 @@ class LightningNames(Removed):
         for top in ("pytorch_lightning", "lightning.pytorch"):
             imports.after(f"{top}.trainer.trainer", self._patch_trainer)
             imports.after(f"{top}.trainer.configuration_validator", self._patch_check)
+            imports.after(f"{top}.core.mixins.hparams_mixin", self._patch_settings)
             for name, known in _names(top).items():
                 imports.after(f"{top}.{name}", functools.partial(self.names, known=known))
         for top in ("lightning_fabric", "lightning.fabric"):
@@ -177,6 +178,18 @@ class LightningNames(Removed):
             check(trainer)
 
         checking._verify_loop_configurations = checked
+
+    def _patch_settings(self, module: ModuleType) -> None:
+        """`self.hparams` could be assigned, and what was, was kept for checkpoints."""
+        mixin: Any = vars(module)["HyperparametersMixin"]
+        if not isinstance(mixin.hparams, property) or mixin.hparams.fset is not None:
+            return
+
+        def assign(this: Any, value: Any) -> None:
+            self.was_used("LightningModule.hparams = …", "save_hyperparameters(…)")
+            this._set_hparams(value)
+
+        mixin.hparams = mixin.hparams.setter(assign)
 
     def _hang(self, cls: Any, part: str) -> None:
         """Has a step's results kept, and the hook called with them at the end of an epoch."""

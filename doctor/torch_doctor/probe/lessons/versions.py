@@ -18,10 +18,12 @@ TEXTS = re.compile(r"ArrowStringArray|StringArray|StringDtype|dtype 'str'|string
 LOCKED = re.compile(r"(?:array|destination|memoryview|source array) is read-only|not writeable")
 """What is said of arrays that belong to a table, which may not be written since then."""
 
+COPY = "Unable to avoid copy while creating an array"
+
 
 def read(failure: Failure) -> Lesson | None:
     """A keyword that a function of a library does not know, or a column of texts that it does not take."""
-    return _keyword(failure) or _texts(failure) or _locked(failure)
+    return _keyword(failure) or _texts(failure) or _locked(failure) or _copied(failure)
 
 
 def _texts(failure: Failure) -> Lesson | None:
@@ -41,4 +43,12 @@ def _keyword(failure: Failure) -> Lesson | None:
     found, callee = UNEXPECTED.search(failure.words), failure.values.get("callee")
     if found is None or not isinstance(callee, str) or callee.partition(".")[0] not in CHANGING:
         return None
-    return Lesson("keyword", callee, found[1], f"`{found[1]}=` of {callee} is left out")
+    known = [each.value for each in failure.lessons if each.kind == "keyword" and each.what == callee]
+    names = [*(known[-1] if known else ()), found[1]]
+    return Lesson("keyword", callee, names, f"{' and '.join(f'`{each}=`' for each in names)} of {callee} is left out")
+
+
+def _copied(failure: Failure) -> Lesson | None:
+    if COPY not in failure.words or failure.knows("copy", "numpy"):
+        return None
+    return Lesson("copy", "numpy", value=True, words="`copy=False` copies where it has to, as before NumPy 2")

@@ -60,6 +60,16 @@ assert (data, epochs) == ('wiki', 7)
         {"Makefile": "train:\n\tpython3 train.py wiki 7\n"},
         "'7' of Makefile:2 instead of `sys.argv[2]`",
     ),
+    "a word that need not be given, and one that only names a number": (
+        """
+import sys
+assert len(sys.argv) in (4, 5)
+epochs = int(sys.argv[-1])
+assert sys.argv[1:3] == ['model', 'rows.csv'] and epochs > 0, sys.argv
+""",
+        {"README.md": "```\npython3 train.py model rows.csv (held_out) num_epoch\n```\n"},
+        "'rows.csv' of README.md:2 instead of `sys.argv[2]`",
+    ),
     "variables of a shell script": (
         """
 import argparse

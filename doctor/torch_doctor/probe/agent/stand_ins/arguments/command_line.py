@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from types import FrameType
 
 MOST_WORDS = 20
+OPTIONAL = ("(", "[")
+"""What words of a documented command begin with that need not be given."""
 COMPARISONS: dict[type[ast.cmpop], Any] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
@@ -82,7 +84,7 @@ class Words(list[str]):
     def _fill(self, count: int) -> None:
         while list.__len__(self) < min(count, MOST_WORDS):
             place = list.__len__(self)
-            value = _value(self._stand_in, self._begin + place)
+            value = _value(self._stand_in, self._begin + place, self._begin + count)
             self.append(str(value))
             said = f"{value!r} of {value.place}" if isinstance(value, Documented) else f"{value!r}"
             self._stand_in.tell(f"sys.argv[{self._begin + place}]", said, why=WHY)
@@ -117,19 +119,21 @@ def _constant(node: ast.expr) -> Any:
         return None
 
 
-def _value(stand_in: StandIn, place: int) -> str:
-    """The word at a place, by what the code does with `sys.argv[place]`, or with the name that it is given."""
+def _value(stand_in: StandIn, place: int, count: int) -> str:
+    """The word at a place of so many, by what the code does with `sys.argv[place]`, or with the name that it is given."""
     sources = stand_in.sources
+    tree = sources.tree(sources.script)
+    holders = _holders(tree) if tree is not None else {}
+    trees = [tree] if tree is not None else []
+    use = use_of(trees, lambda node: _is_word(node, holders, place, count), sources.project_trees())
     for command in commands(sources):
-        plain = command.words[place - 1 : place] if not any(word.startswith("-") for word in command.words) else []
-        found = usable(sources, plain[0], command.place) if plain else None
+        words = [word for word in command.words if word[:1] not in OPTIONAL]
+        plain = words[place - 1 : place] if not any(word.startswith("-") for word in words) else []
+        found = usable(sources, plain[0], command.place, use.kind) if plain else None
         if found is not None:
             return found
-    tree = sources.tree(sources.script)
     if tree is None:
         return "probe"
-    holders = _holders(tree)
-    use = use_of([tree], lambda node: _is_word(node, holders, place), sources.project_trees())
     names = [*use.names, *_unpacked_names(tree, holders, place)]
     if use.words:
         return easiest(use.words)
@@ -162,11 +166,12 @@ def _begin(node: ast.expr) -> int | None:
     return None
 
 
-def _is_word(node: ast.AST, holders: dict[str, int], place: int) -> bool:
-    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Constant):
+def _is_word(node: ast.AST, holders: dict[str, int], place: int, count: int) -> bool:
+    index = _constant(node.slice) if isinstance(node, ast.Subscript) else None
+    if not isinstance(node, ast.Subscript) or not isinstance(index, int):
         return False
     begin = holders.get(node.value.id) if isinstance(node.value, ast.Name) else _begin(node.value)
-    return begin is not None and isinstance(node.slice.value, int) and begin + node.slice.value == place
+    return begin is not None and place == (begin + index if index >= 0 else count + index)
 
 
 def _unpacked_names(tree: ast.Module, holders: dict[str, int], place: int) -> list[str]:

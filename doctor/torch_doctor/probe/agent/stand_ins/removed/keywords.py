@@ -35,14 +35,14 @@ class Keywords(StandIn):
         function = getattr(owner, names[-1], None)
         if not callable(function):
             return
-        left_out = str(self.learnt.of("keyword", whole))
+        left_out = frozenset(map(str, self.learnt.of("keyword", whole) or ()))
 
         @functools.wraps(function)
         def called(*arguments: Any, **keywords: Any) -> Any:
-            if left_out in keywords:
-                del keywords[left_out]
-                why = f"{FAILS}: the function has no argument `{left_out}`"
-                self.tell(f"{whole}({left_out}=…)", "a call without it", why=why)
+            for name in left_out.intersection(keywords):
+                del keywords[name]
+                why = f"{FAILS}: the function has no argument `{name}`"
+                self.tell(f"{whole}({name}=…)", "a call without it", why=why)
             return function(*arguments, **keywords)
 
         setattr(owner, names[-1], called)

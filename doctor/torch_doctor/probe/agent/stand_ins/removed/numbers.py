@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 from ...imports import after
@@ -56,3 +57,18 @@ class NumpyNames(Removed):
         known["msort"] = "numpy.sort", lambda: lambda array: numpy.sort(array, axis=0)
         known["rank"] = "numpy.ndim", lambda: numpy.ndim
         self.names(module, known)
+        if self.learnt.of("copy"):
+            self._patch_copies(numpy)
+
+    def _patch_copies(self, numpy: Any) -> None:
+        """Until version 2, `copy=False` meant that there is a copy only where there has to be one."""
+        build = numpy.array
+
+        @functools.wraps(build)
+        def built(*arguments: Any, **keywords: Any) -> Any:
+            if keywords.get("copy", True) is False:
+                self.was_used("numpy.array(copy=False)", "numpy.asarray")
+                keywords["copy"] = None
+            return build(*arguments, **keywords)
+
+        numpy.array = built

@@ -26,7 +26,7 @@ Text = Callable[[str], str]
 """The text of a file that users see by this name; nothing where it cannot be read."""
 
 
-class Way(NamedTuple):
+class WayIn(NamedTuple):
     """How the source comes to where a model is trained.
 
     `points` are calls and headers of loops, outermost first, and the line itself at last; `loops` are those points that are
@@ -94,11 +94,11 @@ def chosen(traces: Iterable[Trace], run: Run, known: Sequence[Lesson], text: Tex
     return [each for each in found if each not in known]
 
 
-def _furthest(traces: Iterable[Trace], run: Run, text: Text) -> Way | None:
+def _furthest(traces: Iterable[Trace], run: Run, text: Text) -> WayIn | None:
     return max(_ways(traces, text), key=lambda way: way.far(run), default=None)
 
 
-def _ways(traces: Iterable[Trace], text: Text) -> list[Way]:
+def _ways(traces: Iterable[Trace], text: Text) -> list[WayIn]:
     """The ways to where gradients are computed, or else to where an optimizer steps; by its text, where no execution saw those."""
     traces = list(traces)
     found = dict.fromkeys(
@@ -111,7 +111,7 @@ def _ways(traces: Iterable[Trace], text: Text) -> list[Way]:
     ]
 
 
-def _written(path: str, text: str) -> Iterator[Way]:
+def _written(path: str, text: str) -> Iterator[WayIn]:
     """The ways to where gradients are computed as they are written: functions and loops around it."""
     try:
         waiting: list[tuple[ast.AST, tuple[ast.AST, ...]]] = [(ast.parse(text), ())]
@@ -123,7 +123,7 @@ def _written(path: str, text: str) -> Iterator[Way]:
             points = [(_site(path, each), isinstance(each, LOOPS)) for each in around]
             first = next((site for site, is_loop in points if not is_loop), None)
             loops = frozenset(site for site, is_loop in points if is_loop)
-            yield Way((*(site for site, _ in points), _site(path, node)), loops, (), first)
+            yield WayIn((*(site for site, _ in points), _site(path, node)), loops, (), first)
         inside = (*around, node) if isinstance(node, (ast.FunctionDef, *LOOPS)) else around
         waiting += [(each, inside) for each in ast.iter_child_nodes(node)]
 
@@ -132,7 +132,7 @@ def _site(path: str, node: Any) -> Site:  # noqa: ANN401 - any node with a place
     return Site(path, node.lineno, node.col_offset + 1, node.lineno, node.col_offset + 1)
 
 
-def _way(trace: Trace, event: Event) -> Way:
+def _way(trace: Trace, event: Event) -> WayIn:
     points: list[Site] = []
     loops: set[Site] = set()
     chain = event.scope.chain()
@@ -149,7 +149,7 @@ def _way(trace: Trace, event: Event) -> Way:
         tests[branch.site] = (needs.arguments if needs is not None else None) or ()
     beginning = next((scope.site for scope in chain if scope.name), None)
     outside = beginning if trace.begins_outside else None
-    return Way((*dict.fromkeys(points), event.site), frozenset(loops), tuple(sorted(tests.items())), outside)
+    return WayIn((*dict.fromkeys(points), event.site), frozenset(loops), tuple(sorted(tests.items())), outside)
 
 
 def _between(test: Site, before: Site | None, missed: Site) -> bool:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 YES = frozenset({"1", "true", "t", "yes", "y"})
 
 
-class Flags:
+class DefinedFlags:
     """The flags of a program: called with its words it reads them, and each is an attribute."""
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ def _words(word: Any) -> list[str]:
     return word if isinstance(word, list) else [each.strip() for each in str(word).split(",") if each.strip()]
 
 
-def _defining(flags: Flags) -> dict[str, Callable[..., Any]]:
+def _defining(flags: DefinedFlags) -> dict[str, Callable[..., Any]]:
     def of(reader: Any, **parts: Any) -> Callable[..., Any]:
         def define(name: str, default: Any = None, help: Any = None, *_: Any, **__: Any) -> Any:  # noqa: A002 - its name
             known = default if default is None or reader is str or isinstance(default, list) else reader(default)
@@ -104,14 +104,14 @@ def _defining(flags: Flags) -> dict[str, Callable[..., Any]]:
     }
 
 
-def _require(flags: Flags, names: Iterable[str]) -> None:
+def _require(flags: DefinedFlags, names: Iterable[str]) -> None:
     for action in flags._parser._actions:
         if action.dest in names and action.default is None:
             action.required = True
 
 
 def _names() -> dict[str, Any]:
-    flags = Flags()
+    flags = DefinedFlags()
     error = type("Error", (Exception,), {})
     return {"FLAGS": flags, "FlagsError": error, "Error": error, **_defining(flags)}
 

@@ -45,7 +45,8 @@ CAUSES = [
         r"fails: (\w+)",
         r"finish within [\d.]+ s and was (stopped)",
         r"(exit)(?:ed|s) ",
-        r"(nothing to go over|nothing that ran calls|did not lead to the training|it ended before|made no update)",
+        r"stopped at (a substitute)",
+        r"(nothing to go over|nothing that ran calls|nothing ran|did not lead to the training|it ended before|made no update)",
         r"(memory|disk|killed|signal)",
     )
 ]

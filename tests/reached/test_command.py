@@ -54,6 +54,11 @@ def test_updates_are_counted_in_a_checkout(
         ("train.py fails: KeyError: 'label'", "KeyError"),
         ("train.py did not finish within 60 s and was stopped (see `--probe-timeout`)", "stopped"),
         ("train.py exited with status 1", "exit"),
+        ("train.py stopped at a substitute of the probe that does not fit: NoRowsError", "a substitute"),
+        (
+            "incomplete run: train.py reached no optimizer step: the loop at a.py:2 had nothing to go over",
+            "nothing to go over",
+        ),
         ("train.py: 9 checks need real data", ""),
     ],
 )

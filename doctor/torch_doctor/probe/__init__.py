@@ -111,9 +111,8 @@ def probe(
     name = names.shown(request.script)
     attention = replace(waits or Attention(), script=name)
     limits = Limits(seconds=request.seconds, memory=request.memory)
-    text = functools.partial(_text, names)
+    text, read = functools.partial(_text, names), functools.partial(_reader, name, names)
     expected, course = foreseen(traces), Course(request, name, text, traces)
-    read = functools.partial(_reader, name, names)
 
     def attempt(scheme: dict[str, Any], seconds: float) -> Heard:
         done = launched(python.path, scheme, replace(limits, seconds=seconds), attention)
@@ -133,11 +132,10 @@ def probe(
         return Outcome(ending=str(error))
     except OSError as error:
         return Outcome(ending=f"{name} cannot be run: {error.strerror or error}")
-    done, reader = best.launched, best.reader
-    learnt = course.end()
+    done, reader, learnt = best.launched, best.reader, course.end()
     outcome = replace(_outcome(name, best.readers, done, limits), seconds=course.seconds, notes=tuple(course.notes))
-    outcome = _with_versions(_as_stopped(outcome, course, name, limits), reader, request)
     outcome = replace(outcome, why=_why(course.stopped or best, traces, text))
+    outcome = _with_versions(_as_stopped(outcome, course, name, limits), reader, request)
     if reader.greeted:
         ran = remarks.ran(name, reader.trace, python, outcome.seconds)
         outcome = replace(outcome, remarks=(ran, *filter(None, [word, learnt]), *outcome.remarks))

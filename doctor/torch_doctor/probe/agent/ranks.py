@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .channel import PLACES, moved_up
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from .loop import Loop
 
@@ -23,7 +23,10 @@ _read, _write = os.read, os.write  # the script may replace them
 
 
 class Ranks:
-    """One of `count` processes, the one with number `rank`; what all do alike is decided by the first."""
+    """One of `count` processes, the one with number `rank`; what all do alike is decided by the first.
+
+    `answers` tells that other workers may call functions of this one, so that those are run here, too.
+    """
 
     def __init__(self, plan: Mapping[str, Any], *, launched: bool) -> None:
         self.count: int = int(plan.get("processes") or 1) if launched else 1
@@ -34,6 +37,8 @@ class Ranks:
         self._said: dict[bytes, bool] = {}
         self._rest = b""
         self._word = self._opened() if self.count > 1 else -1
+        self._others: list[Callable[[], None]] = []
+        self.answers = False
 
     def _opened(self) -> int:
         """The file in which the first process says what it decided."""
@@ -45,6 +50,20 @@ class Ranks:
     def places(self) -> tuple[int, ...]:
         """The descriptors that have to stay open."""
         return (self._word,) if self.count > 1 else ()
+
+    # --- workers that call each other ---
+
+    def one_after_another(self, functions: Sequence[Callable[[], None]]) -> None:
+        """Calls the first, and, where they call each other, the others when it waits for them or ends."""
+        first, *self._others = functions
+        first()
+        if self.answers:
+            self.run_others()
+
+    def run_others(self) -> None:
+        """Runs what was not run yet."""
+        while self._others:
+            self._others.pop(0)()
 
     # --- the launcher ---
 

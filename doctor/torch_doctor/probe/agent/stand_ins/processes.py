@@ -45,8 +45,10 @@ class Processes(StandIn):
             how = OWN.format(count=self.ranks.count) if several else f"rank 0 alone: {HOW}"
             voids = [] if several else [told.PROCESSES]
             self.tell("torch.multiprocessing.spawn", how, why=f"{nprocs} processes", voids=voids)
-            if self.ranks.rank < self.ranks.count:
+            if several and self.ranks.rank < self.ranks.count:
                 fn(self.ranks.rank, *args)
+            elif not several:
+                self.ranks.one_after_another([functools.partial(fn, rank, *args) for rank in range(max(1, nprocs))])
             return Done(0)
 
         module.spawn = spawn

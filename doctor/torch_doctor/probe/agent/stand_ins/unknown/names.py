@@ -14,6 +14,7 @@ from .bases import base_for
 
 MADE_UP = "placeholder values inferred from their use"
 VERSION = "1.0.0"
+ASKING = "is_"
 FEW, MANY = 10, 1_000
 WORDS = ("vocab", "stoi", "itos", "word", "token")  # in names of what has many entries
 
@@ -119,6 +120,8 @@ class UnknownModule(types.ModuleType):
             return VERSION
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
+        if name.startswith(ASKING) and not self._unknowns.sources.is_users(sys._getframe(1).f_code.co_filename):
+            raise AttributeError(name)  # a library found it in `sys.modules`, and asks whose values it has got
         whole = f"{self.__name__}.{name}"
         value = sys.modules.get(whole) or Unknown(whole, self._unknowns)
         setattr(self, name, value)

@@ -20,6 +20,8 @@ MOST, FEWEST = 4_000_000, 32  # numbers of an array, and rows
 INDEXED = re.compile(r"array is \d-dimensional, but (\d) were indexed|too many indices for tensor of dimension")
 UNPACKED = re.compile(r"not enough values to unpack \(expected (\d), got \d\)")
 ORDERED = re.compile(r"input\.dim\(\) = \d is not equal to len\(dims\) = (\d)")
+ENDINGS = (".npy", ".npz", ".txt", ".csv", ".data", ".dat")
+TARGETS = 3  # columns of a table that are none of the inputs, at most
 LAYERS = re.compile(
     r"or (\d)D \(batched\) input to conv|expected (\d)D input \(got|RNN: Expected input to be 2D or (\d)D"
     r"|LSTM: Expected input to be 2D or (\d)D|GRU: Expected input to be 2D or (\d)D"
@@ -36,7 +38,7 @@ def read(failure: Failure) -> Lesson | None:
     made = [
         each
         for each in failure.guessed()
-        if MADE.match(each.how) and each.what.endswith((".npy", ".npz", ".txt", ".csv"))
+        if MADE.match(each.how) and each.what.removesuffix(".gz").endswith(ENDINGS)
     ]
     made.sort(key=lambda each: not failure.feeds(each))
     if not made or (len(made) > 1 and not failure.feeds(made[0])):
@@ -82,7 +84,7 @@ def _axes(failure: Failure) -> int:
 
 
 def _longer(failure: Failure, shape: list[int]) -> list[int]:
-    """The shape with the side that a layer does not take, or all of them where it gets them in one."""
+    """The shape with the side that a layer does not take, or does not take the most of."""
     found = LENGTH.search(failure.words)
     if found is None:
         return []
@@ -90,4 +92,5 @@ def _longer(failure: Failure, shape: list[int]) -> list[int]:
     for place in range(len(shape) - 1, 0, -1):
         if shape[place] == given["got"]:
             return [*shape[:place], given["want"], *shape[place + 1 :]]
-    return []
+    left_out = shape[-1] - given["got"] if len(shape) == len(SIDES[2]) + 1 else 0  # `rows[:, :-1]`
+    return [shape[0], given["want"] + left_out] if 0 < left_out <= TARGETS else []

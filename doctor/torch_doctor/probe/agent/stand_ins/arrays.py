@@ -82,7 +82,7 @@ class ArrayFiles(StandIn):
             return draw.integers(0, small, shape or (ROWS, PAIR)).astype(dtype)
         if dtype.kind in "US":
             return draw.integers(0, small, shape or (ROWS, COLUMNS)).astype(dtype.kind)
-        return draw.random(shape or (ROWS, COLUMNS))
+        return draw.random(shape or (ROWS, COLUMNS)).astype(dtype if dtype.kind == "f" else float)
 
     def _keys(self) -> Iterator[str]:
         """The names by which the user's code takes what it reads apart."""

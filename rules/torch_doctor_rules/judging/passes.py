@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from torch_doctor.rule import same_place
 from torch_doctor.trace import (
     Backward,
     BatchTaken,
@@ -49,14 +51,18 @@ class Passes:
             *(self._given_to_methods(event) for event in trace.of(Forward) if event.named and event.given),
         )
         self._trained: dict[int, list[Backward]] = {}
-        self._by_place: dict[Place, list[Forward]] = {}
+        self._by_place: defaultdict[Place, list[Forward]] = defaultdict(list)
+        self._backward_from: defaultdict[Place, list[Forward]] = defaultdict(list)
         for forward in trace.of(Forward):
-            self._by_place.setdefault(line_of(forward), []).append(forward)
+            self._by_place[line_of(forward)].append(forward)
+            if self.goes_backward(forward):
+                self._backward_from[line_of(forward)].append(forward)
+        self._trained_at = {each.site for each in trace.of(Forward) if self._backward_of.get(each.index)}
 
     def _given_to_methods(self, forward: Forward) -> frozenset[int]:
         """What models answered and was given to an attribute: a layer, or a method that trains, nobody knows."""
-        whole = (event for event in self.trace.at(*forward.given) if isinstance(event, Forward) and not event.named)
-        return frozenset(event.index for event in whole)
+        given = self.trace.at(*forward.given)
+        return frozenset(event.index for event in given if isinstance(event, Forward) and not event.named)
 
     def evaluations(self, *, samples: bool = False) -> Iterator[Forward]:
         """The forwards over data whose results surely never go backward, of modules that are trained or loaded.
@@ -137,11 +143,8 @@ class Passes:
     def repeated(self, forward: Forward) -> list[Forward]:
         """The forward in all iterations of its innermost loop."""
         loops = [scope.loop for scope in forward.scope.iterations()[-1:]]
-        return [
-            other
-            for other in self._by_place[line_of(forward)]
-            if other is forward or [scope.loop for scope in other.scope.iterations()[-1:]] == loops
-        ]
+        same = ((each, each.scope.iterations()[-1:]) for each in self._by_place[line_of(forward)])
+        return [each for each, scopes in same if each is forward or [scope.loop for scope in scopes] == loops]
 
     def first_of_each(self, forwards: Iterable[Forward]) -> Iterator[Forward]:
         """The first of these forwards in every pass, every line once."""
@@ -217,7 +220,7 @@ class Passes:
         """Whether the same call trains in another iteration, and this iteration may just be cut short."""
         if self._is_pass_of_its_own(forward):
             return False
-        for other in self._by_place[line_of(forward)]:
+        for other in self._backward_from[line_of(forward)]:
             if other.index in self._handed:
                 return True
             iteration = self.trace.common_loop(forward, other)
@@ -234,11 +237,8 @@ class Passes:
     def _cut_short(self, forward: Forward) -> bool:
         """Whether nothing of this place went backward in the run, and by the source it does: every iteration was left early."""
         run = self.trace.run
-        return (
-            run is not None
-            and forward.site in run.foreseen
-            and not any(self._backward_of.get(other.index) for other in at(self.trace, forward.site, Forward))
-        )
+        trained = any(same_place(forward.site, site) for site in self._trained_at)
+        return run is not None and forward.site in run.foreseen and not trained
 
     def _is_pass_of_its_own(self, forward: Forward) -> bool:
         """Whether, of what both trains and evaluates, this pass went through all its batches, or those of another loader.
@@ -250,8 +250,8 @@ class Passes:
 
     def _has_own_loader(self, forward: Forward) -> bool:
         """Whether its batches come from a loader whose batches never train at its place."""
-        same = self._by_place[line_of(forward)]
-        trained = {other.inputs.loader for other in same if self._backward_of.get(other.index)}
+        same = self._backward_from[line_of(forward)]
+        trained = {each.inputs.loader for each in same if self._backward_of.get(each.index)}
         return bool(forward.inputs.loader) and trained.isdisjoint((forward.inputs.loader, 0))
 
     def _in_pass_without_update(self, forward: Forward) -> bool:

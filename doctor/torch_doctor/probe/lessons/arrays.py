@@ -20,7 +20,7 @@ MOST, FEWEST = 4_000_000, 32  # numbers of an array, and rows
 INDEXED = re.compile(r"array is \d-dimensional, but (\d) were indexed|too many indices for tensor of dimension")
 UNPACKED = re.compile(r"not enough values to unpack \(expected (\d), got \d\)")
 ORDERED = re.compile(r"input\.dim\(\) = \d is not equal to len\(dims\) = (\d)")
-ENDINGS = (".npy", ".npz", ".txt", ".csv", ".data", ".dat")
+ENDINGS = (".npy", ".npz", ".txt", ".csv", ".data", ".dat", ".pt", ".pth")
 TARGETS = 3  # columns of a table that are none of the inputs, at most
 LAYERS = re.compile(
     r"or (\d)D \(batched\) input to conv|expected (\d)D input \(got|RNN: Expected input to be 2D or (\d)D"

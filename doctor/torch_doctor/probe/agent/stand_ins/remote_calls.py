@@ -155,7 +155,8 @@ class RemoteCalls(StandIn):
                 del context_id
                 self.optimizer.step()
 
-        for each in (space, sys.modules.get(OPTIMIZER.rpartition(".")[0])):
+        around: Any = sys.modules.get(OPTIMIZER.rpartition(".")[0])
+        for each in (space, around):
             if hasattr(each, "DistributedOptimizer"):
                 each.DistributedOptimizer = DistributedOptimizer
 

@@ -35,7 +35,7 @@ class RandomWeights(StandIn):
 
     replaces = "the probe downloads nothing"
     voids = (told.WEIGHTS,)
-    installed_after = ("Gpu",)
+    installed_after = ("Gpu", "SavedArrays")
 
     def with_torch(self, torch: Any) -> None:
         """Patches what fetches weights, what reads checkpoints, and what loads either into a model or an optimizer."""

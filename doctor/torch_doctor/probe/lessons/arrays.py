@@ -36,9 +36,7 @@ LENGTH = re.compile(
 def read(failure: Failure) -> Lesson | None:
     """What the array that the line reads has to be, else the only one."""
     made = [
-        each
-        for each in failure.guessed()
-        if MADE.match(each.how) and each.what.removesuffix(".gz").endswith(ENDINGS)
+        each for each in failure.guessed() if MADE.match(each.how) and each.what.removesuffix(".gz").endswith(ENDINGS)
     ]
     made.sort(key=lambda each: not failure.feeds(each))
     if not made or (len(made) > 1 and not failure.feeds(made[0])):

@@ -142,6 +142,31 @@ learn(state, env.action_space.n)
 
 
 @pytest.mark.usefixtures("gym")
+def test_a_mode_that_is_no_longer_given_where_a_screen_is_shown(probe: Callable[..., Any]) -> None:
+    outcome = probe(
+        SETUP
+        + """
+class Shown(type(gym.make("Cart-v1"))):
+    def render(self):
+        return "shown"
+
+class Moded(Shown):
+    def render(self, mode="human"):
+        return mode
+
+gym.Cart = Shown
+env = gym.make("Cart-v1")
+assert env.render() == "shown" and env.render(mode="human") is None
+assert env.render(mode="rgb_array").shape[2] == 3
+gym.Cart = Moded
+assert gym.make("Cart-v1").render(mode="rgb_array") == "rgb_array"
+learn(torch.zeros(4), 2)
+"""
+    )
+    assert "reached 2 optimizer steps" in outcome.err
+
+
+@pytest.mark.usefixtures("gym")
 def test_what_the_script_puts_around_an_environment_is_like_that(probe: Callable[..., Any]) -> None:
     outcome = probe(
         SETUP

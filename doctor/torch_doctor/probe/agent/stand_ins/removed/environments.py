@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ LIBRARIES = ("gym", "gymnasium")
 OLD, NEW = 4, 5  # values that a step gives
 START = 2  # values that a reset gives since then
 FEATURES, ACTIONS, CONTINUOUS = 8, 4, 2
-SCREEN = (210, 160, 3)
+SCREEN, WINDOW = (210, 160, 3), (400, 600, 3)
 SCREENS = ("NoFrameskip", "ALE/", "Deterministic-v", "Retro", "Mario", "MiniGrid")
 LONGEST, LIVES = 50, 3  # steps of an episode, and lives of its player
 MEANINGS = ("NOOP", "FIRE", "RIGHT", "LEFT")
@@ -55,7 +56,11 @@ class OldEnvironments(Removed):
                 if not self.sources.called_by_user():
                     raise
                 env = self._another(library, make, str(name), error)
-            return self._older(env) if self.sources.called_by_user() else env
+            if not self.sources.called_by_user():
+                return env
+            for each in {id(part): part for part in (env, getattr(env, "unwrapped", env))}.values():
+                self._older(each)
+            return env
 
         library.make = made
         for kind, changed in WRAPPERS.items():
@@ -122,8 +127,8 @@ class OldEnvironments(Removed):
         }
         return read & {"n", *MADE} if "n" not in read or not read & {"shape", "low", "high"} else read - {"n"}
 
-    def _older(self, env: Any) -> Any:
-        """An environment whose methods give what each call of the script takes."""
+    def _older(self, env: Any) -> None:
+        """Has the methods of an environment give what each call of the script takes."""
         reset, step = env.reset, env.step
 
         @functools.wraps(reset)
@@ -154,9 +159,29 @@ class OldEnvironments(Removed):
             return [number]
 
         env.reset, env.step = resetting, stepping
+        if not _has_modes(getattr(env, "unwrapped", env)):
+            env.render = self._rendering(env)
         if not hasattr(env, "seed"):
             env.seed = seed
-        return env
+
+    def _rendering(self, env: Any) -> Any:
+        """`env.render(mode=)`; since then the mode is chosen where the environment is made."""
+        render = env.render
+
+        @functools.wraps(render)
+        def rendering(mode: Any = None, *arguments: Any, **keywords: Any) -> Any:
+            if mode is None or not self.sources.called_by_user():
+                return render(*arguments, **({"mode": mode} if mode is not None else {}), **keywords)
+            if mode != "rgb_array":
+                self.was_used("env.render(mode=)", "nothing to see")
+                return None
+            import numpy as np
+
+            how = "×".join(map(str, WINDOW))
+            self.tell("env.render(mode='rgb_array')", f"random pixels {how}", voids=(told.VERSION, told.VALUES))
+            return np.random.default_rng(0).integers(0, 256, WINDOW, dtype=np.uint8)
+
+        return rendering
 
     def _taken(self, method: str) -> int:
         """How many values the statement that runs takes of a method; 0 where it does not take them apart."""
@@ -183,6 +208,12 @@ def _unpacked(statement: ast.AST, method: str) -> int:
     called, target = statement.value.func, statement.targets[0]
     is_method = isinstance(called, ast.Attribute) and called.attr == method
     return len(target.elts) if is_method and isinstance(target, (ast.Tuple, ast.List)) else 0
+
+
+def _has_modes(env: Any) -> bool:
+    """Whether a mode is given to the method that renders, as it was before."""
+    render = getattr(env, "render", None)
+    return render is None or "mode" in inspect.signature(render).parameters
 
 
 def _itself(env: Any, *_: Any, **__: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .. import imports
 from . import config_parsers, told
 from .fallbacks import has_fallback, importing_frame, is_only_asking
-from .packages import attributes, flags, nodes, parsers, roots, texts, tutorials, words
+from .packages import attributes, corpora, flags, nodes, parsers, roots, texts, tutorials, words
 from .removed.python import LooseVersion
 from .stand_in import StandIn
 from .unknown.names import UnknownModule
@@ -89,7 +89,7 @@ def _made(name: str) -> types.ModuleType:
 
 def completed(spec: ModuleSpec) -> ModuleSpec:
     """The spec of a module that stands for one of a package of which some names are known; they are put into it."""
-    names = tutorials.PARTS.get(spec.name) or nodes.PARTS.get(spec.name.partition(".")[0])
+    names = {**corpora.PARTS, **tutorials.PARTS}.get(spec.name) or nodes.PARTS.get(spec.name.partition(".")[0])
     loader: Any = spec.loader
     if names is None or not isinstance(loader, imports.StandInLoader):
         return spec

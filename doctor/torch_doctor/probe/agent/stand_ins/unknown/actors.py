@@ -17,8 +17,6 @@ from . import roles
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .things import Unknowns
-
 MANY, DEEP = 200, 3  # parts of one thing that are looked at, and how deep they lie
 OTHERS = frozenset({"builtins", "torch", "numpy", __name__.partition(".")[0]})
 """Packages whose other objects hold none that matter."""
@@ -28,9 +26,9 @@ SUSPENDED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENER
 
 
 class Receiving:
-    """Tells that something unknown may do anything to the models and optimizers that it is given."""
+    """Tells that something unknown may do anything to the models and optimizers that it is given; `unknowns` makes such things."""
 
-    def __init__(self, unknowns: Unknowns) -> None:
+    def __init__(self, unknowns: Any) -> None:
         self._unknowns = unknowns
         self._holders: set[str] = set()  # the names of what may keep one
 

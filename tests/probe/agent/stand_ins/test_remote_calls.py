@@ -1,4 +1,4 @@
-"""Remote calls that this process cannot answer: what is told of them, at once."""
+"""Other processes: remote calls that cannot be answered, and those that are not started."""
 
 from __future__ import annotations
 
@@ -49,6 +49,29 @@ import torch.distributed.rpc as rpc
 
 rpc.rpc_sync("server", print)
 """
+MANY = """
+import torch
+from torch import nn
+from torch.multiprocessing import Process
+
+
+def work(model, number):
+    torch.manual_seed(number)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(40):
+        optimizer.zero_grad()
+        model(torch.randn(8, 4)).square().mean().backward()
+        optimizer.step()
+
+
+if __name__ == "__main__":
+    model = nn.Linear(4, 1).share_memory()
+    processes = [Process(target=work, args=(model, number)) for number in range(12)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+"""
 
 
 @pytest.fixture
@@ -72,3 +95,9 @@ def test_a_wait_for_several_workers_ends_at_once(probe: Callable[[str], str]) ->
 
 def test_a_call_without_a_worker_is_an_error_of_the_script(probe: Callable[[str], str]) -> None:
     assert "RPC has not been initialized" in probe(UNPREPARED)
+
+
+def test_processes_that_a_shortened_loop_does_not_start_have_ended(probe: Callable[[str], str]) -> None:
+    said = probe(MANY)
+    assert "reached 12 optimizer steps" in said
+    assert "fails" not in said

@@ -150,6 +150,20 @@ def _processes(stand_in: StandIn, module: ModuleType) -> None:
         self._popen = _run(self)
 
     process.start = started
+    for name in ("join", "terminate", "kill"):
+        setattr(process, name, _of_one_left_out(getattr(process, name), before))
+
+
+def _of_one_left_out(method: Callable[..., Any], before: Counter[Any]) -> Callable[..., Any]:
+    """The method, for which a process has ended that a loop would have started whose first passes were enough."""
+
+    @functools.wraps(method)
+    def called(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        if self._popen is None and before[self._target]:
+            self._popen = Done(0)
+        return method(self, *arguments, **keywords)
+
+    return called
 
 
 def _pipes(process: Any) -> list[Any]:

@@ -446,7 +446,7 @@ for x, y in DataLoader(TensorDataset(torch.randn(0, 4), torch.zeros(0, dtype=tor
     nn.functional.cross_entropy(net(x), y).backward()
     optimizer.step()
 """
-LOOP = "the loop at train.py:8 (`for x, y in DataLoader(TensorDataset(torch.randn(0, 4), torch.zeros(0, dtype=torch.long))):`)"
+EMPTY = "the loop at train.py:8 (`for x, y in DataLoader(TensorDataset(torch.randn(0, 4), torch.zeros(0, dtype=torch.long))):`)"
 SLEEPING = """
 import itertools
 import torch
@@ -467,7 +467,7 @@ print(x.grad)
 @pytest.mark.parametrize(
     ("script", "unseen"),
     [
-        (NO_ROWS, f"train.py reached no optimizer step: {LOOP} had nothing to go over"),
+        (NO_ROWS, f"train.py reached no optimizer step: {EMPTY} had nothing to go over"),
         (SLEEPING, "train.py was stopped before it finished"),
         (NO_TRAINING, ""),
     ],

@@ -182,7 +182,7 @@ class Net(pl.LightningModule):
         self.layer = torch.nn.Linear(4, self.hparams.size)
 assert Net(argparse.Namespace(size=3)).hparams.size == 3
 """
-SETTINGS = """
+COMPOSED = """
 import hydra
 import torch
 @hydra.main(config_path="conf/config.yaml")
@@ -195,7 +195,7 @@ SCRIPTS = {
     "albumentations": CROPS,
     "torchmetrics": METRICS,
     "pytorch_lightning": HPARAMS,
-    "hydra": SETTINGS,
+    "hydra": COMPOSED,
 }
 
 

@@ -94,6 +94,7 @@ class StepBeforeBackward(Rule):
                 and trace.implies(backward, step)
                 and (moved := gradients.shared(step, backward))
                 and trace.went_on(step)
+                and trace.went_on(backward)
                 and not _are_for_another(gradients, step, backward, moved)
                 and gradients.finds_none(step, moved)
             ):

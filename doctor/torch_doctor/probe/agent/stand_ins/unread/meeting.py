@@ -36,9 +36,9 @@ class Roots(Part):
 
 
 class UnreadValues:
-    """The values that were never read, and what is known of them."""
+    """The values that were never read, and what is known of them; if it `fills` them in, layers take usual numbers for them."""
 
-    def __init__(self, torch: Any, sources: Sources) -> None:
+    def __init__(self, torch: Any, sources: Sources, *, fills: bool = False) -> None:
         self._torch = torch
         self._sources = sources
         self._roots = Roots()
@@ -62,7 +62,8 @@ class UnreadValues:
             return model if _has_one((arguments, keywords)) else move(model, *arguments, **keywords)
 
         module.to = to
-        fill_settings(torch, _has_one)
+        if fills:
+            fill_settings(torch, _has_one)
 
     def root(self, place: str) -> Part:
         """What was never read at a place."""

@@ -148,7 +148,7 @@ class SkippedStatements(StandIn):
     def _meet(self) -> UnreadValues:
         """What knows the placeholders, made when there is a first one."""
         if self._meeting is None:
-            self._meeting = UnreadValues(self._torch, self.sources)
+            self._meeting = UnreadValues(self._torch, self.sources, fills=self._last is not None)
             Unread.word = ChosenWords(self.sources, likely=self._last is not None).chosen
             self._acting = Acting(self._torch, self.sources, self.tell) if self._last is not None else None
         return self._meeting
